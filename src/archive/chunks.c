@@ -16,7 +16,7 @@ struct chunks {
  * NULL tells OTF2 to write out what it has, and to return the chunks. What was made is used again
  * after each return, so that a long file takes no more memory than a short one.
  */
-static void *get_chunk(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
+static void *chunk_get(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                        uint64_t bytes)
 {
     struct chunks *chunks = *own ? *own : calloc(1, sizeof *chunks);
@@ -37,7 +37,7 @@ static void *get_chunk(void *user, OTF2_FileType type, OTF2_LocationRef location
     return chunks->list[chunks->out++];
 }
 
-static void return_chunks(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
+static void chunks_return(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                           bool final)
 {
     struct chunks *chunks = *own;
@@ -59,6 +59,6 @@ static void return_chunks(void *user, OTF2_FileType type, OTF2_LocationRef locat
 
 OTF2_ErrorCode ictusi_chunks_attach(OTF2_Archive *archive)
 {
-    static const OTF2_MemoryCallbacks callbacks = {get_chunk, return_chunks};
+    static const OTF2_MemoryCallbacks callbacks = {chunk_get, chunks_return};
     return OTF2_Archive_SetMemoryCallbacks(archive, &callbacks, NULL);
 }

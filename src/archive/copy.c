@@ -39,7 +39,7 @@ static int copy_complain(const struct rewriting *w, int err, const char *what)
     return ictus_because(w->why, err, "%s: %s", w->job->out, what);
 }
 
-static void copy_properties(const struct rewriting *w)
+static void properties_copy(const struct rewriting *w)
 {
     OTF2_Reader *reader = w->job->trace->reader;
     char *text = NULL;
@@ -87,7 +87,7 @@ static int copy_open_archive(struct rewriting *w)
         return copy_complain(w, ICTUS_ERR_IO, "the output cannot be created");
     }
     if (!w->job->team || w->job->team->rank == 0) {
-        copy_properties(w);
+        properties_copy(w);
         if (w->job->definitions.thread_clocks) {
             (void)OTF2_Archive_SetProperty(w->archive, THREAD_CLOCKS,
                                            w->job->definitions.thread_clocks, true);
@@ -155,7 +155,7 @@ static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtR
 }
 
 /* A location's events through the OTF2 library, record by record. */
-static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
+static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
     struct event_copy copy = {
@@ -177,7 +177,7 @@ static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReade
 }
 
 /* Whether event files are what ictusi_restamp_run() knows. */
-static bool restamp_may(const struct rewriting *w)
+static bool copy_may_restamp(const struct rewriting *w)
 {
     OTF2_Reader *reader = w->job->trace->reader;
     OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
@@ -191,11 +191,11 @@ static bool restamp_may(const struct rewriting *w)
  * Some locations, of which several are written at a time where their files allow. Each is settled
  * after errors, too, since its walk is to be closed.
  */
-static int copy_some_locations(struct rewriting *w, struct restamps *restamps, uint32_t from,
+static int locations_copy_some(struct rewriting *w, struct restamps *restamps, uint32_t from,
                                uint32_t to, const OTF2_EvtReaderCallbacks *set)
 {
     const bool *mine = w->job->mine;
-    const bool may = restamp_may(w);
+    const bool may = copy_may_restamp(w);
     int err = ICTUS_OK;
     if (may) {
         ictusi_restamps_run(restamps, from, to);
@@ -205,13 +205,13 @@ static int copy_some_locations(struct rewriting *w, struct restamps *restamps, u
             may ? ictusi_restamps_settle(restamps, i, err, w->why) : ICTUS_ERR_UNSUPPORTED;
         w->restamped[i] = !tried;
         if (!err && (!mine || mine[i])) {
-            err = tried == ICTUS_ERR_UNSUPPORTED ? copy_records(w, i, set) : tried;
+            err = tried == ICTUS_ERR_UNSUPPORTED ? records_copy(w, i, set) : tried;
         }
     }
     return err;
 }
 
-static int copy_all_locations(struct rewriting *w, const OTF2_EvtReaderCallbacks *set)
+static int locations_copy_all(struct rewriting *w, const OTF2_EvtReaderCallbacks *set)
 {
     const uint32_t count = (uint32_t)w->job->trace->layout.location_count;
     struct restamps restamps = {.job = NULL};
@@ -223,13 +223,13 @@ static int copy_all_locations(struct rewriting *w, const OTF2_EvtReaderCallbacks
     }
     for (uint32_t from = 0, to = 0; from < count && !err; from = to) {
         to = count - from < RESTAMPS_TOGETHER ? count : from + RESTAMPS_TOGETHER;
-        err = copy_some_locations(w, &restamps, from, to, set);
+        err = locations_copy_some(w, &restamps, from, to, set);
     }
     ictusi_restamps_fini(&restamps);
     return err;
 }
 
-static int copy_events(struct rewriting *w)
+static int events_copy(struct rewriting *w)
 {
     const struct copy_job *job = w->job;
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
@@ -241,13 +241,13 @@ static int copy_events(struct rewriting *w)
     if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
         err = copy_complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
     }
-    err = err ? err : copy_all_locations(w, set);
+    err = err ? err : locations_copy_all(w, set);
     (void)OTF2_Reader_CloseEvtFiles(job->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
     return err;
 }
 
-static OTF2_CallbackCode on_unknown_definition(void *data)
+static OTF2_CallbackCode copy_on_unknown_definition(void *data)
 {
     struct definition_copy *copy = data;
     copy->unknown++;
@@ -292,7 +292,7 @@ static int definitions_result(struct rewriting *w, const struct definition_copy 
                : copy_complain(w, ICTUS_ERR_CORRUPT, "the input's definitions are damaged");
 }
 
-static int copy_global_definitions(struct rewriting *w)
+static int definitions_copy_global(struct rewriting *w)
 {
     struct definition_copy copy = {.keep_offsets = w->job->definitions.keep_offsets};
     OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(w->definitions);
@@ -315,7 +315,7 @@ static int copy_global_definitions(struct rewriting *w)
             return copy_complain(w, ICTUS_ERR_IO, "the definitions cannot be created");
         }
         (void)ictusi_register_global_copies(set);
-        OTF2_GlobalDefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
+        OTF2_GlobalDefReaderCallbacks_SetUnknownCallback(set, copy_on_unknown_definition);
         OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, copy_on_clock);
     }
     OTF2_ErrorCode code =
@@ -373,7 +373,7 @@ static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderC
     return err;
 }
 
-static int copy_local_definitions(struct rewriting *w)
+static int definitions_copy_local(struct rewriting *w)
 {
     const struct copy_job *job = w->job;
     OTF2_DefReaderCallbacks *set = OTF2_DefReaderCallbacks_New();
@@ -382,7 +382,7 @@ static int copy_local_definitions(struct rewriting *w)
         return ICTUS_ERR_NOMEM;
     }
     (void)ictusi_register_local_copies(set);
-    OTF2_DefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
+    OTF2_DefReaderCallbacks_SetUnknownCallback(set, copy_on_unknown_definition);
     OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, copy_on_offset);
     for (uint32_t i = 0; i < job->trace->layout.location_count; i++) {
         if (!job->mine || job->mine[i]) {
@@ -408,7 +408,7 @@ static int copy_local_definitions(struct rewriting *w)
  * OTF2's readers of thumbnails cannot read what its writers write (3.0): here they are only
  * counted, and the files, which hold no times, are copied as they are in the end.
  */
-static int count_thumbnails(const struct rewriting *w)
+static int copy_count_thumbnails(const struct rewriting *w)
 {
     const struct trace *trace = w->job->trace;
     const uint64_t nothing = 0;
@@ -429,7 +429,7 @@ static int count_thumbnails(const struct rewriting *w)
 }
 
 /* What cannot be kept is refused by name, before anything is written. */
-static int refuse_losses(const struct rewriting *w)
+static int copy_refuse_losses(const struct rewriting *w)
 {
     const struct trace *trace = w->job->trace;
     if (w->job->definitions.new_offsets && !w->job->definitions.keep_offsets &&
@@ -452,22 +452,22 @@ static int copy_write(struct rewriting *w)
     if (err) {
         return err;
     }
-    err = copy_agree(w, w->job->events ? copy_events(w) : ICTUS_OK);
+    err = copy_agree(w, w->job->events ? events_copy(w) : ICTUS_OK);
     (void)OTF2_Archive_CloseEvtFiles(w->archive);
     if (!err && ictusi_snapshots_exist(w->job->trace)) {
         err = copy_agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
     }
     if (!err) {
-        err = copy_agree(w, copy_global_definitions(w));
+        err = copy_agree(w, definitions_copy_global(w));
     }
     if (!err) {
-        err = copy_agree(w, copy_local_definitions(w));
+        err = copy_agree(w, definitions_copy_local(w));
     }
     if (!err) {
         err = copy_agree(w, ictusi_markers_copy(w->job, w->archive, w->why));
     }
     const bool first = !w->job->team || w->job->team->rank == 0;
-    return err ? err : copy_agree(w, first ? count_thumbnails(w) : ICTUS_OK);
+    return err ? err : copy_agree(w, first ? copy_count_thumbnails(w) : ICTUS_OK);
 }
 
 static int copy_prepare(struct rewriting *w)
@@ -484,7 +484,7 @@ static int copy_prepare(struct rewriting *w)
         OTF2_Reader_SetSerialCollectiveCallbacks(w->definitions) != OTF2_SUCCESS) {
         return copy_complain(w, ICTUS_ERR_IO, "the input cannot be opened again");
     }
-    return refuse_losses(w);
+    return copy_refuse_losses(w);
 }
 
 /* Every rank looks after its own locations. */

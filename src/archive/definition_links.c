@@ -49,7 +49,8 @@ static int link_processes(struct trace *trace)
     return ICTUS_OK;
 }
 
-static const struct trace_group *find_group(const struct trace *trace, uint32_t ref)
+static const struct trace_group *definition_links_find_group(const struct trace *trace,
+                                                             uint32_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->group_index, ref, 0);
     return index == IDMAP_NONE ? NULL : &trace->groups[index];
@@ -67,8 +68,8 @@ static const struct trace_group *paradigm_locations(const struct trace *trace, u
     return NULL;
 }
 
-static int add_members(struct trace *trace, struct layout_comm *comm,
-                       const struct trace_group *group, uint32_t at)
+static int definition_links_add_members(struct trace *trace, struct layout_comm *comm,
+                                        const struct trace_group *group, uint32_t at)
 {
     const struct trace_group *all = paradigm_locations(trace, group->paradigm);
     for (uint32_t i = 0; i < group->count; i++) {
@@ -93,8 +94,9 @@ static int add_members(struct trace *trace, struct layout_comm *comm,
 
 static int link_comm(struct trace *trace, struct layout_comm *comm, const struct comm_link *link)
 {
-    const struct trace_group *a = find_group(trace, link->group_a);
-    const struct trace_group *b = comm->inter ? find_group(trace, link->group_b) : NULL;
+    const struct trace_group *a = definition_links_find_group(trace, link->group_a);
+    const struct trace_group *b =
+        comm->inter ? definition_links_find_group(trace, link->group_b) : NULL;
     if (!a) {
         return ICTUS_OK; /* never usable; events on it are reported as unmatched */
     }
@@ -108,8 +110,8 @@ static int link_comm(struct trace *trace, struct layout_comm *comm, const struct
     if (!comm->members) {
         return ICTUS_ERR_NOMEM;
     }
-    const int err = add_members(trace, comm, a, 0);
-    return err || !b ? err : add_members(trace, comm, b, comm->size_a);
+    const int err = definition_links_add_members(trace, comm, a, 0);
+    return err || !b ? err : definition_links_add_members(trace, comm, b, comm->size_a);
 }
 
 /* A window's groups are its communicator's; none, where that is not defined. */

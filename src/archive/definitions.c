@@ -36,7 +36,7 @@ static int definitions_names_add(struct name_table *table, uint64_t ref, uint32_
     return ICTUS_OK;
 }
 
-static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *text)
+static OTF2_CallbackCode definitions_on_string(void *data, OTF2_StringRef self, const char *text)
 {
     struct trace *trace = data;
     const uint64_t index = trace->string_count;
@@ -55,8 +55,9 @@ static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name,
-                                      OTF2_StringRef class_name, OTF2_SystemTreeNodeRef parent)
+static OTF2_CallbackCode definitions_on_tree_node(void *data, OTF2_SystemTreeNodeRef self,
+                                                  OTF2_StringRef name, OTF2_StringRef class_name,
+                                                  OTF2_SystemTreeNodeRef parent)
 {
     struct trace *trace = data;
     (void)name;
@@ -68,9 +69,10 @@ static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, O
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2_StringRef name,
-                                    OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
-                                    OTF2_LocationGroupRef creator)
+static OTF2_CallbackCode definitions_on_process(void *data, OTF2_LocationGroupRef self,
+                                                OTF2_StringRef name, OTF2_LocationGroupType type,
+                                                OTF2_SystemTreeNodeRef parent,
+                                                OTF2_LocationGroupRef creator)
 {
     struct trace *trace = data;
     struct trace_links *links = &trace->links;
@@ -91,9 +93,9 @@ static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_StringRef name,
-                                     OTF2_LocationType type, uint64_t events,
-                                     OTF2_LocationGroupRef group)
+static OTF2_CallbackCode definitions_on_location(void *data, OTF2_LocationRef self,
+                                                 OTF2_StringRef name, OTF2_LocationType type,
+                                                 uint64_t events, OTF2_LocationGroupRef group)
 {
     struct trace *trace = data;
     (void)type;
@@ -115,11 +117,11 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringRef name,
-                                   OTF2_StringRef canonical, OTF2_StringRef description,
-                                   OTF2_RegionRole role, OTF2_Paradigm paradigm,
-                                   OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin,
-                                   uint32_t end)
+static OTF2_CallbackCode definitions_on_region(void *data, OTF2_RegionRef self, OTF2_StringRef name,
+                                               OTF2_StringRef canonical, OTF2_StringRef description,
+                                               OTF2_RegionRole role, OTF2_Paradigm paradigm,
+                                               OTF2_RegionFlag flags, OTF2_StringRef file,
+                                               uint32_t begin, uint32_t end)
 {
     struct trace *trace = data;
     (void)canonical;
@@ -139,8 +141,9 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_attribute(void *data, OTF2_AttributeRef self, OTF2_StringRef name,
-                                      OTF2_StringRef description, OTF2_Type type)
+static OTF2_CallbackCode definitions_on_attribute(void *data, OTF2_AttributeRef self,
+                                                  OTF2_StringRef name, OTF2_StringRef description,
+                                                  OTF2_Type type)
 {
     struct trace *trace = data;
     (void)description;
@@ -157,8 +160,8 @@ static OTF2_CallbackCode on_attribute(void *data, OTF2_AttributeRef self, OTF2_S
     return err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_source(void *data, OTF2_SourceCodeLocationRef self, OTF2_StringRef file,
-                                   uint32_t line)
+static OTF2_CallbackCode definitions_on_source(void *data, OTF2_SourceCodeLocationRef self,
+                                               OTF2_StringRef file, uint32_t line)
 {
     struct trace *trace = data;
     return ictusi_idmap_put(&trace->places.file, self, 0, file) ||
@@ -167,9 +170,10 @@ static OTF2_CallbackCode on_source(void *data, OTF2_SourceCodeLocationRef self, 
                : OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_context(void *data, OTF2_CallingContextRef self, OTF2_RegionRef region,
-                                    OTF2_SourceCodeLocationRef source,
-                                    OTF2_CallingContextRef parent)
+static OTF2_CallbackCode definitions_on_context(void *data, OTF2_CallingContextRef self,
+                                                OTF2_RegionRef region,
+                                                OTF2_SourceCodeLocationRef source,
+                                                OTF2_CallingContextRef parent)
 {
     struct trace *trace = data;
     (void)parent;
@@ -179,9 +183,10 @@ static OTF2_CallbackCode on_context(void *data, OTF2_CallingContextRef self, OTF
                : OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name,
-                                  OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags,
-                                  uint32_t count, const uint64_t *members)
+static OTF2_CallbackCode definitions_on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name,
+                                              OTF2_GroupType type, OTF2_Paradigm paradigm,
+                                              OTF2_GroupFlag flags, uint32_t count,
+                                              const uint64_t *members)
 {
     struct trace *trace = data;
     (void)name;
@@ -207,8 +212,9 @@ static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef
 }
 
 /* A communicator, or what has members like one, under its number in a map. */
-static OTF2_CallbackCode add_comm(struct trace *trace, struct idmap *map, uint32_t self,
-                                  const struct layout_comm *made, const struct comm_link *groups)
+static OTF2_CallbackCode definitions_add_comm(struct trace *trace, struct idmap *map, uint32_t self,
+                                              const struct layout_comm *made,
+                                              const struct comm_link *groups)
 {
     const uint64_t index = trace->layout.comm_count;
     struct layout_comm *comm =
@@ -223,8 +229,9 @@ static OTF2_CallbackCode add_comm(struct trace *trace, struct idmap *map, uint32
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name,
-                                 OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+static OTF2_CallbackCode definitions_on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name,
+                                             OTF2_GroupRef group, OTF2_CommRef parent,
+                                             OTF2_CommFlag flags)
 {
     struct trace *trace = data;
     (void)parent;
@@ -233,12 +240,13 @@ static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef n
     const struct comm_link groups = {.group_a = group, .group_b = OTF2_UNDEFINED_GROUP};
     return definitions_names_add(&trace->comms, self, name)
                ? OTF2_CALLBACK_INTERRUPT
-               : add_comm(trace, &trace->comm_index, self, &comm, &groups);
+               : definitions_add_comm(trace, &trace->comm_index, self, &comm, &groups);
 }
 
-static OTF2_CallbackCode on_intercomm(void *data, OTF2_CommRef self, OTF2_StringRef name,
-                                      OTF2_GroupRef a, OTF2_GroupRef b, OTF2_CommRef common,
-                                      OTF2_CommFlag flags)
+static OTF2_CallbackCode definitions_on_intercomm(void *data, OTF2_CommRef self,
+                                                  OTF2_StringRef name, OTF2_GroupRef a,
+                                                  OTF2_GroupRef b, OTF2_CommRef common,
+                                                  OTF2_CommFlag flags)
 {
     struct trace *trace = data;
     const struct layout_comm comm = {.ref = self, .inter = true};
@@ -246,22 +254,22 @@ static OTF2_CallbackCode on_intercomm(void *data, OTF2_CommRef self, OTF2_String
     (void)name;
     (void)common;
     (void)flags;
-    return add_comm(trace, &trace->comm_index, self, &comm, &groups);
+    return definitions_add_comm(trace, &trace->comm_index, self, &comm, &groups);
 }
 
-static OTF2_CallbackCode on_window(void *data, OTF2_RmaWinRef self, OTF2_StringRef name,
-                                   OTF2_CommRef comm, OTF2_RmaWinFlag flags)
+static OTF2_CallbackCode definitions_on_window(void *data, OTF2_RmaWinRef self, OTF2_StringRef name,
+                                               OTF2_CommRef comm, OTF2_RmaWinFlag flags)
 {
     struct trace *trace = data;
     const struct layout_comm window = {.ref = comm};
     const struct comm_link groups = {.window = true};
     (void)name;
     (void)flags;
-    return add_comm(trace, &trace->window_index, self, &window, &groups);
+    return definitions_add_comm(trace, &trace->window_index, self, &window, &groups);
 }
 
-static OTF2_CallbackCode on_parameter(void *data, OTF2_ParameterRef self, OTF2_StringRef name,
-                                      OTF2_ParameterType type)
+static OTF2_CallbackCode definitions_on_parameter(void *data, OTF2_ParameterRef self,
+                                                  OTF2_StringRef name, OTF2_ParameterType type)
 {
     struct trace *trace = data;
     (void)type;
@@ -269,22 +277,22 @@ static OTF2_CallbackCode on_parameter(void *data, OTF2_ParameterRef self, OTF2_S
                                                                  : OTF2_CALLBACK_SUCCESS;
 }
 
-static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
+static void definitions_set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
 {
     OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, definitions_on_clock);
-    OTF2_GlobalDefReaderCallbacks_SetStringCallback(set, on_string);
-    OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(set, on_tree_node);
-    OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(set, on_process);
-    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(set, on_location);
-    OTF2_GlobalDefReaderCallbacks_SetRegionCallback(set, on_region);
-    OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(set, on_attribute);
-    OTF2_GlobalDefReaderCallbacks_SetSourceCodeLocationCallback(set, on_source);
-    OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(set, on_context);
-    OTF2_GlobalDefReaderCallbacks_SetGroupCallback(set, on_group);
-    OTF2_GlobalDefReaderCallbacks_SetCommCallback(set, on_comm);
-    OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, on_intercomm);
-    OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(set, on_window);
-    OTF2_GlobalDefReaderCallbacks_SetParameterCallback(set, on_parameter);
+    OTF2_GlobalDefReaderCallbacks_SetStringCallback(set, definitions_on_string);
+    OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(set, definitions_on_tree_node);
+    OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(set, definitions_on_process);
+    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(set, definitions_on_location);
+    OTF2_GlobalDefReaderCallbacks_SetRegionCallback(set, definitions_on_region);
+    OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(set, definitions_on_attribute);
+    OTF2_GlobalDefReaderCallbacks_SetSourceCodeLocationCallback(set, definitions_on_source);
+    OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(set, definitions_on_context);
+    OTF2_GlobalDefReaderCallbacks_SetGroupCallback(set, definitions_on_group);
+    OTF2_GlobalDefReaderCallbacks_SetCommCallback(set, definitions_on_comm);
+    OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, definitions_on_intercomm);
+    OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(set, definitions_on_window);
+    OTF2_GlobalDefReaderCallbacks_SetParameterCallback(set, definitions_on_parameter);
     ictusi_metric_names_register(set);
 }
 
@@ -302,7 +310,7 @@ int ictusi_definitions_read_global(struct trace *trace)
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
                              "%s: its global definitions cannot be read", trace->path);
     }
-    set_global_callbacks(set);
+    definitions_set_global_callbacks(set);
     OTF2_ErrorCode code = OTF2_Reader_RegisterGlobalDefCallbacks(trace->reader, reader, set, trace);
     OTF2_GlobalDefReaderCallbacks_Delete(set);
     if (code == OTF2_SUCCESS) {
@@ -337,7 +345,8 @@ static OTF2_CallbackCode definitions_on_offset(void *data, OTF2_TimeStamp time, 
 }
 
 /* Larger ones would leave no room for sums of stamps and offsets within 64 bits. */
-static int check_offsets(const struct trace *trace, const struct layout_location *location)
+static int definitions_check_offsets(const struct trace *trace,
+                                     const struct layout_location *location)
 {
     const int64_t most = INT64_C(1) << STAMP_BITS;
     for (uint32_t i = 0; i < location->offset_count; i++) {
@@ -351,8 +360,8 @@ static int check_offsets(const struct trace *trace, const struct layout_location
     return ICTUS_OK;
 }
 
-static int read_local(struct trace *trace, struct layout_location *location,
-                      const OTF2_DefReaderCallbacks *set)
+static int definitions_read_local(struct trace *trace, struct layout_location *location,
+                                  const OTF2_DefReaderCallbacks *set)
 {
     const bool said = trace->said;
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(trace->reader, location->ref);
@@ -371,7 +380,7 @@ static int read_local(struct trace *trace, struct layout_location *location,
                              "%s: the definitions of location %llu are damaged", trace->path,
                              (unsigned long long)location->ref);
     }
-    return check_offsets(trace, location);
+    return definitions_check_offsets(trace, location);
 }
 
 int ictusi_definitions_read_local(struct trace *trace)
@@ -387,7 +396,7 @@ int ictusi_definitions_read_local(struct trace *trace)
     OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, definitions_on_offset);
     if (OTF2_Reader_OpenDefFiles(trace->reader) == OTF2_SUCCESS) {
         for (uint64_t i = 0; i < trace->layout.location_count && !err; i++) {
-            err = read_local(trace, &trace->layout.locations[i], set);
+            err = definitions_read_local(trace, &trace->layout.locations[i], set);
         }
         (void)OTF2_Reader_CloseDefFiles(trace->reader);
     }

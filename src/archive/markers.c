@@ -28,8 +28,8 @@ static OTF2_CallbackCode marker_verdict(struct marker_copy *copy, OTF2_ErrorCode
     return copy->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_definition(void *data, OTF2_MarkerRef self, const char *group,
-                                       const char *category, OTF2_MarkerSeverity severity)
+static OTF2_CallbackCode marker_defined(void *data, OTF2_MarkerRef self, const char *group,
+                                        const char *category, OTF2_MarkerSeverity severity)
 {
     struct marker_copy *copy = data;
     return !copy->writer ? OTF2_CALLBACK_SUCCESS
@@ -66,9 +66,9 @@ static int marker_collect(struct marker_copy *copy, const struct span *span)
  * Called in two readings of the same file: the first collects, and the second writes the markers in
  * the same order, with their new times.
  */
-static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
-                                   OTF2_MarkerRef marker, OTF2_MarkerScope scope,
-                                   uint64_t scope_ref, const char *text)
+static OTF2_CallbackCode marker_met(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
+                                    OTF2_MarkerRef marker, OTF2_MarkerScope scope,
+                                    uint64_t scope_ref, const char *text)
 {
     struct marker_copy *copy = data;
     if (!copy->writer) {
@@ -86,7 +86,7 @@ static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeSt
                                                         marker, scope, scope_ref, text));
 }
 
-static int read_markers(struct marker_copy *copy)
+static int markers_read(struct marker_copy *copy)
 {
     OTF2_Reader *reader = copy->trace->reader;
     OTF2_MarkerReader *markers = OTF2_Reader_GetMarkerReader(reader);
@@ -94,8 +94,8 @@ static int read_markers(struct marker_copy *copy)
     uint64_t read = 0;
     OTF2_ErrorCode code = markers && set ? OTF2_SUCCESS : OTF2_ERROR_EIO;
     if (code == OTF2_SUCCESS) {
-        OTF2_MarkerReaderCallbacks_SetDefMarkerCallback(set, on_definition);
-        OTF2_MarkerReaderCallbacks_SetMarkerCallback(set, on_marker);
+        OTF2_MarkerReaderCallbacks_SetDefMarkerCallback(set, marker_defined);
+        OTF2_MarkerReaderCallbacks_SetMarkerCallback(set, marker_met);
         (void)OTF2_Reader_RegisterMarkerCallbacks(reader, markers, set, copy);
         code = OTF2_Reader_ReadAllMarkers(reader, markers, &read);
     }
@@ -107,8 +107,8 @@ static int read_markers(struct marker_copy *copy)
 }
 
 /* Move the spans of one location; times are made when the first one wants them. */
-static int move_on(const struct copy_job *job, struct marker_copy *copy, uint32_t location,
-                   uint64_t *moved)
+static int markers_move_on(const struct copy_job *job, struct marker_copy *copy, uint32_t location,
+                           uint64_t *moved)
 {
     struct moved_times times = {.moved = NULL};
     bool made = false;
@@ -133,7 +133,7 @@ static int move_on(const struct copy_job *job, struct marker_copy *copy, uint32_
  * What is on this rank's own locations, and for the first rank what is on none. All others' times
  * stay 0, for the sum over the ranks.
  */
-static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64_t *moved)
+static int markers_move_own(const struct copy_job *job, struct marker_copy *copy, uint64_t *moved)
 {
     const bool first = !job->team || job->team->rank == 0;
     int err =
@@ -145,7 +145,7 @@ static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64
     }
     for (uint32_t l = 0; l < job->trace->layout.location_count && !err; l++) {
         if (!job->mine || job->mine[l]) {
-            err = move_on(job, copy, l, moved);
+            err = markers_move_on(job, copy, l, moved);
         }
     }
     (void)OTF2_Reader_CloseEvtFiles(job->trace->reader);
@@ -156,11 +156,11 @@ static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64
  * Collective: each rank knows where the markers of its own locations move, and the sum of all is
  * told to everybody.
  */
-static int move_spans(const struct copy_job *job, struct marker_copy *copy)
+static int markers_move_spans(const struct copy_job *job, struct marker_copy *copy)
 {
     const uint64_t n = 2 * copy->count;
     uint64_t *moved = calloc(n + 1, sizeof *moved);
-    int err = moved ? move_own(job, copy, moved) : ICTUS_ERR_NOMEM;
+    int err = moved ? markers_move_own(job, copy, moved) : ICTUS_ERR_NOMEM;
     if (job->team) {
         err = job->team->agree(job->team, err);
         err = err ? err : job->team->sums(job->team, moved, n);
@@ -181,14 +181,14 @@ int ictusi_markers_copy(const struct copy_job *job, OTF2_Archive *archive, struc
     if (!ictusi_output_sibling(job->trace->path, ".marker")) {
         return ICTUS_OK;
     }
-    int err = read_markers(&copy);
+    int err = markers_read(&copy);
     err = job->team ? job->team->agree(job->team, err) : err;
     if (!err && !still) {
-        err = move_spans(job, &copy);
+        err = markers_move_spans(job, &copy);
     }
     if (!err && first) {
         copy.writer = OTF2_Archive_GetMarkerWriter(archive);
-        err = copy.writer ? read_markers(&copy) : ICTUS_ERR_IO;
+        err = copy.writer ? markers_read(&copy) : ICTUS_ERR_IO;
         if (copy.writer && OTF2_Archive_CloseMarkerWriter(archive, copy.writer) != OTF2_SUCCESS &&
             !err) {
             err = ICTUS_ERR_IO;

@@ -15,10 +15,11 @@ static void *metric_grow(void *array, uint64_t count, size_t size)
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_member(void *data, OTF2_MetricMemberRef self, OTF2_StringRef name,
-                                   OTF2_StringRef description, OTF2_MetricType type,
-                                   OTF2_MetricMode mode, OTF2_Type value_type, OTF2_Base base,
-                                   int64_t exponent, OTF2_StringRef unit)
+static OTF2_CallbackCode metric_member_defined(void *data, OTF2_MetricMemberRef self,
+                                               OTF2_StringRef name, OTF2_StringRef description,
+                                               OTF2_MetricType type, OTF2_MetricMode mode,
+                                               OTF2_Type value_type, OTF2_Base base,
+                                               int64_t exponent, OTF2_StringRef unit)
 {
     struct trace_metrics *m = &((struct trace *)data)->metrics;
     (void)description;
@@ -40,9 +41,10 @@ static OTF2_CallbackCode on_member(void *data, OTF2_MetricMemberRef self, OTF2_S
                : OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_class(void *data, OTF2_MetricRef self, uint8_t count,
-                                  const OTF2_MetricMemberRef *refs,
-                                  OTF2_MetricOccurrence occurrence, OTF2_RecorderKind recorder)
+static OTF2_CallbackCode metric_class_defined(void *data, OTF2_MetricRef self, uint8_t count,
+                                              const OTF2_MetricMemberRef *refs,
+                                              OTF2_MetricOccurrence occurrence,
+                                              OTF2_RecorderKind recorder)
 {
     struct trace_metrics *m = &((struct trace *)data)->metrics;
     (void)occurrence;
@@ -55,9 +57,9 @@ static OTF2_CallbackCode on_class(void *data, OTF2_MetricRef self, uint8_t count
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_instance(void *data, OTF2_MetricRef self, OTF2_MetricRef class,
-                                     OTF2_LocationRef recorder, OTF2_MetricScope scope_kind,
-                                     uint64_t scope)
+static OTF2_CallbackCode metric_instance_defined(void *data, OTF2_MetricRef self,
+                                                 OTF2_MetricRef class, OTF2_LocationRef recorder,
+                                                 OTF2_MetricScope scope_kind, uint64_t scope)
 {
     struct trace_metrics *m = &((struct trace *)data)->metrics;
     (void)recorder;
@@ -69,9 +71,9 @@ static OTF2_CallbackCode on_instance(void *data, OTF2_MetricRef self, OTF2_Metri
 
 void ictusi_metric_names_register(OTF2_GlobalDefReaderCallbacks *set)
 {
-    OTF2_GlobalDefReaderCallbacks_SetMetricMemberCallback(set, on_member);
-    OTF2_GlobalDefReaderCallbacks_SetMetricClassCallback(set, on_class);
-    OTF2_GlobalDefReaderCallbacks_SetMetricInstanceCallback(set, on_instance);
+    OTF2_GlobalDefReaderCallbacks_SetMetricMemberCallback(set, metric_member_defined);
+    OTF2_GlobalDefReaderCallbacks_SetMetricClassCallback(set, metric_class_defined);
+    OTF2_GlobalDefReaderCallbacks_SetMetricInstanceCallback(set, metric_instance_defined);
 }
 
 void ictusi_metric_names_fini(struct trace_metrics *metrics)

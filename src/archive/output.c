@@ -117,7 +117,7 @@ int ictusi_output_start(const char *partial, struct ictus_why *why)
     return ictus_because(why, ICTUS_ERR_IO, "%s: %s", partial, strerror(errno));
 }
 
-static int copy_bytes(int from, int to)
+static int output_copy_bytes(int from, int to)
 {
     char buffer[65536];
     for (;;) {
@@ -135,7 +135,7 @@ static int copy_bytes(int from, int to)
     }
 }
 
-static int copy_file(const char *dir, const char *name, const char *partial)
+static int output_copy_file(const char *dir, const char *name, const char *partial)
 {
     char *source = text_join(dir, "/", name);
     char *target = text_join(partial, "/", name);
@@ -143,7 +143,7 @@ static int copy_file(const char *dir, const char *name, const char *partial)
     if (!err) {
         const int from = open(source, O_RDONLY | O_CLOEXEC);
         const int to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        err = from >= 0 && to >= 0 ? copy_bytes(from, to) : ICTUS_ERR_IO;
+        err = from >= 0 && to >= 0 ? output_copy_bytes(from, to) : ICTUS_ERR_IO;
         if (from >= 0) {
             (void)close(from);
         }
@@ -166,7 +166,7 @@ static bool name_belongs(const char *name, const char *base)
     return thumbnail || strncmp(name, "scorep", 6) == 0 || strcmp(name, "MANIFEST.md") == 0;
 }
 
-static int copy_companions(const char *anchor, const char *partial, struct ictus_why *why)
+static int output_copy_companions(const char *anchor, const char *partial, struct ictus_why *why)
 {
     char *dir = path_directory(anchor);
     char *base = ictusi_output_base(anchor);
@@ -174,7 +174,7 @@ static int copy_companions(const char *anchor, const char *partial, struct ictus
     int err = ICTUS_OK;
     for (const struct dirent *entry = NULL; list && !err && (entry = readdir(list)) != NULL;) {
         if (name_belongs(entry->d_name, base) && entry->d_type != DT_DIR) {
-            err = copy_file(dir, entry->d_name, partial);
+            err = output_copy_file(dir, entry->d_name, partial);
             if (err) {
                 err = ictus_because(why, err, "%s/%s: %s", partial, entry->d_name, strerror(errno));
             }
@@ -192,7 +192,7 @@ static int copy_companions(const char *anchor, const char *partial, struct ictus
 int ictusi_output_finish(const char *anchor, const char *partial, const char *out,
                          struct ictus_why *why)
 {
-    int err = copy_companions(anchor, partial, why);
+    int err = output_copy_companions(anchor, partial, why);
     char *clean = path_trimmed(out);
     if (!err && (!clean || rename(partial, clean))) {
         err = ictus_because(why, ICTUS_ERR_IO, "%s: %s", out, strerror(errno));
@@ -201,7 +201,7 @@ int ictusi_output_finish(const char *anchor, const char *partial, const char *ou
     return err;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)
+static int output_remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)
 {
     (void)st;
     (void)type;
@@ -211,5 +211,5 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 void ictusi_output_remove(const char *partial)
 {
-    (void)nftw(partial, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(partial, output_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -50,7 +50,7 @@ static char *event_path(const char *stem, uint64_t location)
     return asprintf(&path, "%s/%" PRIu64 ".evt", stem, location) < 0 ? NULL : path;
 }
 
-static int restamp_location(const struct restamps *restamps, uint32_t index, void *walk)
+static int location_restamp(const struct restamps *restamps, uint32_t index, void *walk)
 {
     const struct layout_location *location = &restamps->job->trace->layout.locations[index];
     char *in = event_path(restamps->in, location->ref);
@@ -80,7 +80,7 @@ static void restamps_try(void *self, uint32_t number)
         return;
     }
     its->walk = job->clock.open(job->clock.self, index);
-    its->err = its->walk ? restamp_location(restamps, index, its->walk) : ICTUS_ERR_NOMEM;
+    its->err = its->walk ? location_restamp(restamps, index, its->walk) : ICTUS_ERR_NOMEM;
     its->number = errno;
 }
 

@@ -97,9 +97,9 @@ static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
  * What was called from here on until recording is switched on again nobody knows. What happens
  * before a location's first point makes it late, which is no gap where all are.
  */
-static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                     OTF2_MeasurementMode mode)
+static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          uint64_t position, void *data,
+                                          OTF2_AttributeList *attributes, OTF2_MeasurementMode mode)
 {
     struct reading *r = data;
     const struct history *history = r->scan->history;
@@ -121,7 +121,7 @@ static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp t
                                       : ICTUS_OK);
 }
 
-static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
+static int scan_read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
 {
     struct trace *trace = r->scan->trace;
     const struct layout_location *location = &trace->layout.locations[r->location];
@@ -171,7 +171,7 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
     r->last_time = INT64_MIN;
     struct scan_tap *tap = scan->tap;
     int err = tap ? tap->ops->begin(tap, location, scan->history) : ICTUS_OK;
-    err = err ? err : read_location(r, set);
+    err = err ? err : scan_read_location(r, set);
     if (tap) {
         const int said = tap->ops->finish(tap);
         err = err ? err : said;
@@ -193,7 +193,7 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
 }
 
 /* More points than events there cannot be. */
-static uint64_t count_events(const struct trace *trace, const bool *mine)
+static uint64_t scan_count_events(const struct trace *trace, const bool *mine)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < trace->layout.location_count; i++) {
@@ -212,7 +212,7 @@ int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
                             "%s: the event files cannot be opened", scan->trace->path);
     }
     if (!err) {
-        OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(set, on_switched);
+        OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(set, scan_on_switched);
         OTF2_EvtReaderCallbacks_SetUnknownCallback(set, scan_on_unknown);
         ictusi_scan_register_messages(set);
         ictusi_scan_register_collectives(set);
@@ -246,8 +246,8 @@ int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct
                         .mine = order->mine};
     const uint64_t locations = trace->layout.location_count;
     *counts = (struct scan_counts){0};
-    int err =
-        ictusi_history_init(history, &trace->layout, count_events(trace, order->mine), trace->why);
+    int err = ictusi_history_init(history, &trace->layout, scan_count_events(trace, order->mine),
+                                  trace->why);
     if (!err) {
         err = order->threads > 1 ? ictusi_scan_parts(&scan, order->threads)
                                  : ictusi_scan_locations(&scan, 0, (uint32_t)locations);

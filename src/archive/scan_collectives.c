@@ -36,16 +36,18 @@ static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes)
+static OTF2_CallbackCode scan_collectives_on_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                   uint64_t position, void *data,
+                                                   OTF2_AttributeList *attributes)
 {
     (void)location;
     (void)attributes;
     return collective_begin(data, time, position, POINT_COLLECTIVE);
 }
 
-static OTF2_CallbackCode on_rma_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                      uint64_t position, void *data, OTF2_AttributeList *attributes)
+static OTF2_CallbackCode scan_collectives_on_rma_begin(OTF2_LocationRef location,
+                                                       OTF2_TimeStamp time, uint64_t position,
+                                                       void *data, OTF2_AttributeList *attributes)
 {
     (void)location;
     (void)attributes;
@@ -119,9 +121,11 @@ static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, 
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                void *data, OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
-                                OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
+static OTF2_CallbackCode scan_collectives_on_end(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                 uint64_t position, void *data,
+                                                 OTF2_AttributeList *attributes,
+                                                 OTF2_CollectiveOp op, OTF2_CommRef comm,
+                                                 uint32_t root, uint64_t sent, uint64_t received)
 {
     (void)location;
     struct collective_call call = {.comm = ictusi_scan_comm(data, comm),
@@ -135,11 +139,12 @@ static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, 
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                    OTF2_CollectiveOp op, OTF2_RmaSyncLevel level,
-                                    OTF2_RmaWinRef window, uint32_t root, uint64_t sent,
-                                    uint64_t received)
+static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                     uint64_t position, void *data,
+                                                     OTF2_AttributeList *attributes,
+                                                     OTF2_CollectiveOp op, OTF2_RmaSyncLevel level,
+                                                     OTF2_RmaWinRef window, uint32_t root,
+                                                     uint64_t sent, uint64_t received)
 {
     struct reading *r = data;
     (void)location;
@@ -158,9 +163,9 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
     return collective_end(r, time, position, call);
 }
 
-static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                        uint64_t position, void *data,
-                                        OTF2_AttributeList *attributes, uint64_t request)
+static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                             uint64_t position, void *data,
+                                             OTF2_AttributeList *attributes, uint64_t request)
 {
     struct reading *r = data;
     (void)location;
@@ -175,11 +180,11 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                         uint64_t position, void *data,
-                                         OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
-                                         OTF2_CommRef comm, uint32_t root, uint64_t sent,
-                                         uint64_t received, uint64_t request)
+static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                              uint64_t position, void *data,
+                                              OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
+                                              OTF2_CommRef comm, uint32_t root, uint64_t sent,
+                                              uint64_t received, uint64_t request)
 {
     struct reading *r = data;
     struct call *posted = ictusi_calls_take(&r->calls, request);
@@ -209,10 +214,10 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
 
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set)
 {
-    OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(set, on_begin);
-    OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(set, on_end);
-    OTF2_EvtReaderCallbacks_SetRmaCollectiveBeginCallback(set, on_rma_begin);
-    OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(set, on_rma_end);
-    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(set, on_nbc_request);
-    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(set, on_nbc_complete);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(set, scan_collectives_on_begin);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(set, scan_collectives_on_end);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveBeginCallback(set, scan_collectives_on_rma_begin);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(set, scan_collectives_on_rma_end);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(set, scan_on_nbc_request);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(set, scan_on_nbc_complete);
 }

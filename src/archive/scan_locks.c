@@ -13,10 +13,10 @@ static OTF2_CallbackCode lock_tell(struct reading *r, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_lock_requested(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                           uint64_t position, void *data,
-                                           OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
-                                           uint32_t target, uint64_t id, OTF2_LockType type)
+static OTF2_CallbackCode lock_requested(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                        uint64_t position, void *data,
+                                        OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
+                                        uint32_t target, uint64_t id, OTF2_LockType type)
 {
     const struct tap_window_lock lock = {TAP_LOCK_REQUESTED, window, target, id,
                                          type == OTF2_LOCK_EXCLUSIVE};
@@ -27,10 +27,10 @@ static OTF2_CallbackCode on_lock_requested(OTF2_LocationRef location, OTF2_TimeS
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_lock_acquired(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                          uint64_t position, void *data,
-                                          OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
-                                          uint32_t target, uint64_t id, OTF2_LockType type)
+static OTF2_CallbackCode lock_acquired(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *data,
+                                       OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
+                                       uint32_t target, uint64_t id, OTF2_LockType type)
 {
     const struct tap_window_lock lock = {TAP_LOCK_ACQUIRED, window, target, id,
                                          type == OTF2_LOCK_EXCLUSIVE};
@@ -40,10 +40,10 @@ static OTF2_CallbackCode on_lock_acquired(OTF2_LocationRef location, OTF2_TimeSt
     return lock_tell(data, time, &lock);
 }
 
-static OTF2_CallbackCode on_lock_released(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                          uint64_t position, void *data,
-                                          OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
-                                          uint32_t target, uint64_t id)
+static OTF2_CallbackCode lock_released(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *data,
+                                       OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
+                                       uint32_t target, uint64_t id)
 {
     const struct tap_window_lock lock = {TAP_LOCK_RELEASED, window, target, id, false};
     (void)location;
@@ -61,9 +61,10 @@ static OTF2_CallbackCode window_access(struct reading *r, OTF2_TimeStamp time,
 
 /* RmaPut and RmaGet. */
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_moved(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
-                                  uint32_t target, uint64_t bytes, uint64_t match)
+static OTF2_CallbackCode scan_locks_on_moved(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                             uint64_t position, void *data,
+                                             OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
+                                             uint32_t target, uint64_t bytes, uint64_t match)
 {
     (void)location;
     (void)position;
@@ -75,10 +76,11 @@ static OTF2_CallbackCode on_moved(OTF2_LocationRef location, OTF2_TimeStamp time
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_atomic(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                   uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                   OTF2_RmaWinRef window, uint32_t target, OTF2_RmaAtomicType type,
-                                   uint64_t sent, uint64_t received, uint64_t match)
+static OTF2_CallbackCode scan_locks_on_atomic(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                              uint64_t position, void *data,
+                                              OTF2_AttributeList *attributes, OTF2_RmaWinRef window,
+                                              uint32_t target, OTF2_RmaAtomicType type,
+                                              uint64_t sent, uint64_t received, uint64_t match)
 {
     (void)location;
     (void)position;
@@ -92,9 +94,10 @@ static OTF2_CallbackCode on_atomic(OTF2_LocationRef location, OTF2_TimeStamp tim
 }
 
 /* RmaOpCompleteBlocking, NonBlocking and Remote. */
-static OTF2_CallbackCode on_completed(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                      OTF2_RmaWinRef window, uint64_t match)
+static OTF2_CallbackCode scan_locks_on_completed(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                 uint64_t position, void *data,
+                                                 OTF2_AttributeList *attributes,
+                                                 OTF2_RmaWinRef window, uint64_t match)
 {
     (void)location;
     (void)position;
@@ -105,13 +108,13 @@ static OTF2_CallbackCode on_completed(OTF2_LocationRef location, OTF2_TimeStamp 
 
 void ictusi_scan_register_locks(OTF2_EvtReaderCallbacks *set)
 {
-    OTF2_EvtReaderCallbacks_SetRmaRequestLockCallback(set, on_lock_requested);
-    OTF2_EvtReaderCallbacks_SetRmaAcquireLockCallback(set, on_lock_acquired);
-    OTF2_EvtReaderCallbacks_SetRmaReleaseLockCallback(set, on_lock_released);
-    OTF2_EvtReaderCallbacks_SetRmaPutCallback(set, on_moved);
-    OTF2_EvtReaderCallbacks_SetRmaGetCallback(set, on_moved);
-    OTF2_EvtReaderCallbacks_SetRmaAtomicCallback(set, on_atomic);
-    OTF2_EvtReaderCallbacks_SetRmaOpCompleteBlockingCallback(set, on_completed);
-    OTF2_EvtReaderCallbacks_SetRmaOpCompleteNonBlockingCallback(set, on_completed);
-    OTF2_EvtReaderCallbacks_SetRmaOpCompleteRemoteCallback(set, on_completed);
+    OTF2_EvtReaderCallbacks_SetRmaRequestLockCallback(set, lock_requested);
+    OTF2_EvtReaderCallbacks_SetRmaAcquireLockCallback(set, lock_acquired);
+    OTF2_EvtReaderCallbacks_SetRmaReleaseLockCallback(set, lock_released);
+    OTF2_EvtReaderCallbacks_SetRmaPutCallback(set, scan_locks_on_moved);
+    OTF2_EvtReaderCallbacks_SetRmaGetCallback(set, scan_locks_on_moved);
+    OTF2_EvtReaderCallbacks_SetRmaAtomicCallback(set, scan_locks_on_atomic);
+    OTF2_EvtReaderCallbacks_SetRmaOpCompleteBlockingCallback(set, scan_locks_on_completed);
+    OTF2_EvtReaderCallbacks_SetRmaOpCompleteNonBlockingCallback(set, scan_locks_on_completed);
+    OTF2_EvtReaderCallbacks_SetRmaOpCompleteRemoteCallback(set, scan_locks_on_completed);
 }

@@ -5,7 +5,7 @@
 #include <ictus/error.h>
 
 /* Who is at the other end of a message: ends are the rank there, communicator and tag. */
-static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
+static uint32_t scan_messages_find_peer(struct reading *r, const uint32_t ends[3])
 {
     const uint32_t comm = ictusi_scan_comm(r, ends[1]);
     const uint32_t peer = comm == LAYOUT_NONE ? LAYOUT_NONE
@@ -19,7 +19,7 @@ static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
 static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                               const uint32_t ends[3], uint8_t side, uint32_t *peer)
 {
-    *peer = find_peer(r, ends);
+    *peer = scan_messages_find_peer(r, ends);
     return *peer == LAYOUT_NONE ? NODE_NONE
                                 : ictusi_scan_point(r, time, position, POINT_P2P | side);
 }
@@ -116,9 +116,10 @@ static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_
     return ictusi_scan_verdict(r, r->err);
 }
 
-static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                          uint64_t position, void *data,
-                                          OTF2_AttributeList *attributes, uint64_t request)
+static OTF2_CallbackCode scan_messages_on_irecv_request(OTF2_LocationRef location,
+                                                        OTF2_TimeStamp time, uint64_t position,
+                                                        void *data, OTF2_AttributeList *attributes,
+                                                        uint64_t request)
 {
     struct reading *r = data;
     (void)location;
@@ -157,7 +158,7 @@ static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_
                                      length);
     }
     const uint32_t ends[] = {sender, comm, tag};
-    const uint32_t peer = find_peer(r, ends);
+    const uint32_t peer = scan_messages_find_peer(r, ends);
     if (peer == LAYOUT_NONE) {
         posted->state = CALL_CANCELLED;
         return ictusi_scan_commit(r);
@@ -175,9 +176,10 @@ static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_
     return err ? ictusi_scan_verdict(r, err) : ictusi_scan_commit(r);
 }
 
-static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                      uint64_t request)
+static OTF2_CallbackCode scan_messages_on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                    uint64_t position, void *data,
+                                                    OTF2_AttributeList *attributes,
+                                                    uint64_t request)
 {
     struct reading *r = data;
     (void)location;
@@ -200,9 +202,9 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
     return ictusi_scan_commit(r);
 }
 
-static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                           uint64_t position, void *data,
-                                           OTF2_AttributeList *attributes, uint64_t request)
+static OTF2_CallbackCode scan_on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                uint64_t position, void *data,
+                                                OTF2_AttributeList *attributes, uint64_t request)
 {
     struct reading *r = data;
     (void)location;
@@ -216,9 +218,11 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
  * The k-th notification that one process sends another arrives as the k-th from there. Memory is
  * synchronised by one side alone: it orders nothing, and tells who may access a window from now on.
  */
-static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                     OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
+static OTF2_CallbackCode scan_messages_on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                   uint64_t position, void *data,
+                                                   OTF2_AttributeList *attributes,
+                                                   OTF2_RmaWinRef window, uint32_t remote,
+                                                   OTF2_RmaSyncType type)
 {
     struct reading *r = data;
     const bool out = type == OTF2_RMA_SYNC_TYPE_NOTIFY_OUT;
@@ -255,10 +259,10 @@ void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set)
 {
     OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, scan_messages_on_send);
     OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, scan_messages_on_isend);
-    OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(set, on_isend_complete);
-    OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(set, on_irecv_request);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(set, scan_on_isend_complete);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(set, scan_messages_on_irecv_request);
     OTF2_EvtReaderCallbacks_SetMpiRecvCallback(set, scan_messages_on_recv);
     OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(set, scan_messages_on_irecv);
-    OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(set, on_cancelled);
-    OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, on_rma_sync);
+    OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(set, scan_messages_on_cancelled);
+    OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, scan_messages_on_rma_sync);
 }

@@ -36,9 +36,10 @@ static uint64_t thread_key(enum pair_kind kind, uint32_t scope)
  * Its team is not known yet: it is that of the first team this location begins from here on. Those
  * nested too deeply are only counted, so that joins find their forks again.
  */
-static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model,
-                                 uint32_t threads)
+static OTF2_CallbackCode threads_forked(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                        uint64_t position, void *data,
+                                        OTF2_AttributeList *attributes, OTF2_Paradigm model,
+                                        uint32_t threads)
 {
     struct reading *r = data;
     (void)location;
@@ -56,8 +57,9 @@ static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp time,
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_join(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model)
+static OTF2_CallbackCode threads_joined(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                        uint64_t position, void *data,
+                                        OTF2_AttributeList *attributes, OTF2_Paradigm model)
 {
     struct reading *r = data;
     (void)location;
@@ -96,8 +98,8 @@ static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *att
 }
 
 /* The team's number on this location; the one who forked it brings the fork with it. */
-static int enter_team(struct reading *r, uint32_t comm, uint32_t point,
-                      OTF2_AttributeList *attributes)
+static int scan_threads_enter_team(struct reading *r, uint32_t comm, uint32_t point,
+                                   OTF2_AttributeList *attributes)
 {
     uint64_t sequence = 0;
     int err = team_region(r, comm, attributes, &sequence);
@@ -121,9 +123,10 @@ static int enter_team(struct reading *r, uint32_t comm, uint32_t point,
                                      point, false);
 }
 
-static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                       uint64_t position, void *data,
-                                       OTF2_AttributeList *attributes, OTF2_CommRef team)
+static OTF2_CallbackCode scan_threads_on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                    uint64_t position, void *data,
+                                                    OTF2_AttributeList *attributes,
+                                                    OTF2_CommRef team)
 {
     struct reading *r = data;
     (void)location;
@@ -137,12 +140,12 @@ static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp
         r->team_count += 1;
         return OTF2_CALLBACK_SUCCESS;
     }
-    return ictusi_scan_verdict(r, enter_team(r, comm, point, attributes));
+    return ictusi_scan_verdict(r, scan_threads_enter_team(r, comm, point, attributes));
 }
 
-static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                     OTF2_CommRef team)
+static OTF2_CallbackCode scan_threads_on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                  uint64_t position, void *data,
+                                                  OTF2_AttributeList *attributes, OTF2_CommRef team)
 {
     struct reading *r = data;
     (void)location;
@@ -216,8 +219,8 @@ static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_T
 }
 
 /* Of barrier regions within one another the outermost counts. */
-static OTF2_CallbackCode leave_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                                       OTF2_RegionRef region)
+static OTF2_CallbackCode scan_threads_leave_barrier(struct reading *r, OTF2_TimeStamp time,
+                                                    uint64_t position, OTF2_RegionRef region)
 {
     struct team_state *team = barrier_team(r, region);
     if (!team || team->barrier_depth == 0 || --team->barrier_depth > 0) {
@@ -238,7 +241,7 @@ static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_T
     (void)location;
     (void)attributes;
     r->neighbors -= r->neighbors > 0 && region_has_neighbors(r, region);
-    const OTF2_CallbackCode code = leave_barrier(r, time, position, region);
+    const OTF2_CallbackCode code = scan_threads_leave_barrier(r, time, position, region);
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->leave(tap, time));
 }
 
@@ -250,9 +253,10 @@ static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 }
 
 /* B07 knows no locks: who acquires as number k + 1 does so after number k released. */
-static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+static OTF2_CallbackCode scan_threads_on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                 uint64_t position, void *data,
+                                                 OTF2_AttributeList *attributes,
+                                                 OTF2_Paradigm model, uint32_t lock, uint32_t order)
 {
     struct reading *r = data;
     struct scan_tap *tap = r->scan->tap;
@@ -266,9 +270,10 @@ static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp ti
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->acquired(tap, time, point));
 }
 
-static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
-                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+static OTF2_CallbackCode scan_threads_on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                 uint64_t position, void *data,
+                                                 OTF2_AttributeList *attributes,
+                                                 OTF2_Paradigm model, uint32_t lock, uint32_t order)
 {
     struct reading *r = data;
     (void)location;
@@ -307,12 +312,12 @@ ON_TASK(on_task_switch, false)
 
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions)
 {
-    OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, on_fork);
-    OTF2_EvtReaderCallbacks_SetThreadJoinCallback(set, on_join);
-    OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(set, on_team_begin);
-    OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(set, on_team_end);
-    OTF2_EvtReaderCallbacks_SetThreadAcquireLockCallback(set, on_acquire);
-    OTF2_EvtReaderCallbacks_SetThreadReleaseLockCallback(set, on_release);
+    OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, threads_forked);
+    OTF2_EvtReaderCallbacks_SetThreadJoinCallback(set, threads_joined);
+    OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(set, scan_threads_on_team_begin);
+    OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(set, scan_threads_on_team_end);
+    OTF2_EvtReaderCallbacks_SetThreadAcquireLockCallback(set, scan_threads_on_acquire);
+    OTF2_EvtReaderCallbacks_SetThreadReleaseLockCallback(set, scan_threads_on_release);
     OTF2_EvtReaderCallbacks_SetThreadCreateCallback(set, on_create);
     OTF2_EvtReaderCallbacks_SetThreadBeginCallback(set, on_thread_begin);
     OTF2_EvtReaderCallbacks_SetThreadEndCallback(set, on_thread_end);

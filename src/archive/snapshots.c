@@ -28,7 +28,7 @@ static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_Ti
 }
 
 /* Whether a location has snapshots: not all must. */
-static bool has_file(const struct trace *trace, uint64_t ref)
+static bool snapshots_has_file(const struct trace *trace, uint64_t ref)
 {
     char suffix[40];
     (void)snprintf(suffix, sizeof suffix, "/%" PRIu64 ".snap", ref);
@@ -85,7 +85,7 @@ static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *arc
     return err;
 }
 
-static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
+static int snapshots_copy_locations(const struct copy_job *job, OTF2_Archive *archive)
 {
     const struct trace *trace = job->trace;
     OTF2_SnapReaderCallbacks *set = OTF2_SnapReaderCallbacks_New();
@@ -95,7 +95,8 @@ static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
         err = ICTUS_ERR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < trace->layout.location_count && !err; i++) {
-        if ((!job->mine || job->mine[i]) && has_file(trace, trace->layout.locations[i].ref)) {
+        if ((!job->mine || job->mine[i]) &&
+            snapshots_has_file(trace, trace->layout.locations[i].ref)) {
             err = snapshots_copy_location(job, archive, i, set);
         }
     }
@@ -123,7 +124,7 @@ int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, str
         err = ICTUS_ERR_CORRUPT;
     }
     if (!err) {
-        err = copy_locations(job, archive);
+        err = snapshots_copy_locations(job, archive);
     }
     (void)OTF2_Reader_CloseSnapFiles(trace->reader);
     (void)OTF2_Reader_CloseEvtFiles(trace->reader);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_full(OTF2_ErrorCode code)
+static bool trace_open_is_full(OTF2_ErrorCode code)
 {
     return code == OTF2_ERROR_ENOSPC || code == OTF2_ERROR_EDQUOT || code == OTF2_ERROR_EFBIG;
 }
@@ -24,8 +24,9 @@ static bool is_full(OTF2_ErrorCode code)
  * callback is one for the whole process: what happens in other threads is told by whoever waits for
  * them.
  */
-static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, const char *function,
-                               OTF2_ErrorCode code, const char *format, va_list args)
+static OTF2_ErrorCode trace_open_on_error(void *data, const char *file, uint64_t line,
+                                          const char *function, OTF2_ErrorCode code,
+                                          const char *format, va_list args)
 {
     struct trace *trace = data;
     (void)file;
@@ -37,7 +38,7 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
         if (format && *format) {
             (void)vsnprintf(detail, sizeof detail, format, args);
         }
-        const bool written = trace->output && is_full(code);
+        const bool written = trace->output && trace_open_is_full(code);
         trace->said = true;
         (void)ictus_because(trace->why, ICTUS_ERR_CORRUPT, "%s: OTF2 says: %s%s%s",
                             written ? trace->output : trace->path, OTF2_Error_GetDescription(code),
@@ -46,32 +47,32 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
     return code;
 }
 
-static bool is_anchor(const char *name)
+static bool trace_open_is_anchor(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot && dot != name && strcmp(dot, ".otf2") == 0;
 }
 
-static int check_anchor(const char *path, struct ictus_why *why)
+static int trace_open_check_anchor(const char *path, struct ictus_why *why)
 {
     struct stat st;
     if (stat(path, &st)) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s: %s", path, strerror(errno));
     }
-    if (!S_ISREG(st.st_mode) || !is_anchor(path)) {
+    if (!S_ISREG(st.st_mode) || !trace_open_is_anchor(path)) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not an OTF2 anchor file", path);
     }
     return ICTUS_OK;
 }
 
 /* The name of the only anchor in a directory; NULL where there is none, or no single one. */
-static char *only_anchor(const char *path)
+static char *trace_open_only_anchor(const char *path)
 {
     DIR *list = opendir(path);
     char *name = NULL;
     size_t count = 0;
     for (const struct dirent *entry = NULL; list && (entry = readdir(list)) != NULL;) {
-        if (is_anchor(entry->d_name) && count++ == 0) {
+        if (trace_open_is_anchor(entry->d_name) && count++ == 0) {
             name = strdup(entry->d_name);
         }
     }
@@ -96,7 +97,7 @@ static char *anchor_path(const char *path)
     if (asprintf(&anchor, "%s/traces.otf2", path) < 0) {
         return NULL;
     }
-    char *other = stat(anchor, &st) ? only_anchor(path) : NULL;
+    char *other = stat(anchor, &st) ? trace_open_only_anchor(path) : NULL;
     if (other) {
         free(anchor);
         if (asprintf(&anchor, "%s/%s", path, other) < 0) {
@@ -107,7 +108,7 @@ static char *anchor_path(const char *path)
     return anchor;
 }
 
-static int open_reader(struct trace *trace)
+static int trace_open_reader(struct trace *trace)
 {
     uint64_t locations = 0;
     trace->reader = OTF2_Reader_Open(trace->path);
@@ -144,10 +145,10 @@ int ictusi_archive_open(const char *path, struct trace **out, struct ictus_why *
     trace->why = why;
     trace->thread = pthread_self();
     trace->path = anchor_path(path);
-    int err = trace->path ? check_anchor(trace->path, why) : ICTUS_ERR_NOMEM;
+    int err = trace->path ? trace_open_check_anchor(trace->path, why) : ICTUS_ERR_NOMEM;
     if (!err) {
-        (void)OTF2_Error_RegisterCallback(on_error, trace);
-        err = open_reader(trace);
+        (void)OTF2_Error_RegisterCallback(trace_open_on_error, trace);
+        err = trace_open_reader(trace);
     }
     if (err) {
         ictusi_archive_close(trace);

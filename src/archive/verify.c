@@ -5,7 +5,7 @@
 #include <ictus/text.h>
 #include <otf2/otf2.h>
 
-static bool global_whole(OTF2_Reader *reader)
+static bool verify_global_whole(OTF2_Reader *reader)
 {
     uint64_t wanted = 0;
     uint64_t read = 0;
@@ -72,7 +72,7 @@ int ictusi_archive_verify(const char *anchor, const struct archive_count *counts
         return ICTUS_OK; /* a file system between nodes may show the anchor later */
     }
     bool whole = reader && OTF2_Reader_SetSerialCollectiveCallbacks(reader) == OTF2_SUCCESS;
-    if (whole && global && !global_whole(reader)) {
+    if (whole && global && !verify_global_whole(reader)) {
         (void)OTF2_Reader_Close(reader);
         return ictus_because(why, ICTUS_ERR_IO,
                              "%.200s was not written completely: its definitions are cut off; is "

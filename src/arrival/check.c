@@ -12,7 +12,7 @@
  * One instance. Offsets count from the first arrival, so one of them is 0; where none is, they are
  * instants, or of another row, and a replay would wait for nobody.
  */
-static int check_row(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
+static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
 {
     const int64_t *offsets = a->offsets_ns + row * a->ranks;
     int64_t least = offsets[0];
@@ -54,7 +54,7 @@ static bool value_within(double value, double low, double high)
  * straight lines between them. Without a table they are all there is, so mean and deviation must be
  * known.
  */
-static int check_rank(const struct ictus_arrivals *a, int r, struct ictus_why *why)
+static int rank_check(const struct ictus_arrivals *a, int r, struct ictus_why *why)
 {
     const struct ictus_arrival_rank *rank = &a->rank[r];
     const double most = (double)ARRIVAL_OFFSET_MAX_NS;
@@ -99,10 +99,10 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
                              a->site);
     }
     for (int r = 0; r < a->ranks && !err; r++) {
-        err = check_rank(a, r, why);
+        err = rank_check(a, r, why);
     }
     for (int64_t i = 0; i < a->recorded && !err; i++) {
-        err = check_row(a, i, why);
+        err = row_check(a, i, why);
     }
     return err;
 }

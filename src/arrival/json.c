@@ -42,7 +42,7 @@ static json_t *rank_quantiles(const struct ictus_arrivals *a)
  * By rank. It says nothing that the table does not, where there is one; it is what other programs
  * plot, and readers of ours find it anew.
  */
-static void put_summary(json_t *object, const struct ictus_arrivals *a)
+static void json_put_summary(json_t *object, const struct ictus_arrivals *a)
 {
     json_put(object, "mean_ns", rank_column(a, offsetof(struct ictus_arrival_rank, mean_ns)));
     json_put(object, "sd_ns", rank_column(a, offsetof(struct ictus_arrival_rank, sd_ns)));
@@ -112,7 +112,7 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     json_put(object, "imbalance",
              ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
     json_put(object, "persistence", ictus_result_real(a->persistence));
-    put_summary(object, a);
+    json_put_summary(object, a);
     if (a->recorded > 0) {
         json_put_table(object, a);
     }

@@ -17,27 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void parse_text(const json_t *object, const char *key, char *text)
+static void text_parse(const json_t *object, const char *key, char *text)
 {
     const char *value = json_string_value(json_object_get(object, key));
     (void)snprintf(text, ICTUS_ARRIVALS_TEXT, "%s", value ? value : "");
 }
 
 /* NaN for what is absent or null. */
-static double parse_real(const json_t *value)
+static double real_parse(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int wrong_length(const struct ictus_arrivals *a, const char *key, size_t length,
-                        struct ictus_why *why)
+static int parse_wrong_length(const struct ictus_arrivals *a, const char *key, size_t length,
+                              struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_FORMAT, "%s: %s has %zu entries, but there are %d ranks",
                          a->site, key, length, a->ranks);
 }
 
 /* One member of every rank; absent where it is not known. */
-static int parse_column(const json_t *object, const char *key, struct ictus_arrivals *a,
+static int column_parse(const json_t *object, const char *key, struct ictus_arrivals *a,
                         size_t member, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, key);
@@ -45,20 +45,20 @@ static int parse_column(const json_t *object, const char *key, struct ictus_arri
         return ICTUS_OK;
     }
     if (json_array_size(list) != (size_t)a->ranks) {
-        return wrong_length(a, key, json_array_size(list), why);
+        return parse_wrong_length(a, key, json_array_size(list), why);
     }
     for (int r = 0; r < a->ranks; r++) {
-        const double value = parse_real(json_array_get(list, (size_t)r));
+        const double value = real_parse(json_array_get(list, (size_t)r));
         memcpy((char *)&a->rank[r] + member, &value, sizeof value);
     }
     return ICTUS_OK;
 }
 
-static int parse_quantiles(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int quantiles_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, "quantiles_ns");
     if (list && json_array_size(list) != (size_t)a->ranks) {
-        return wrong_length(a, "quantiles_ns", json_array_size(list), why);
+        return parse_wrong_length(a, "quantiles_ns", json_array_size(list), why);
     }
     for (int r = 0; r < a->ranks && list; r++) {
         const json_t *row = json_array_get(list, (size_t)r);
@@ -68,21 +68,21 @@ static int parse_quantiles(const json_t *object, struct ictus_arrivals *a, struc
                                  ICTUS_ARRIVALS_QUANTILES);
         }
         for (size_t q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
-            a->rank[r].quantiles_ns[q] = parse_real(json_array_get(row, q));
+            a->rank[r].quantiles_ns[q] = real_parse(json_array_get(row, q));
         }
     }
     return ICTUS_OK;
 }
 
 /* Row i of a table with a time of each rank. */
-static int parse_row(const json_t *rows, const char *table, const struct ictus_arrivals *a,
+static int row_parse(const json_t *rows, const char *table, const struct ictus_arrivals *a,
                      int64_t i, int64_t *times_ns, struct ictus_why *why)
 {
     const json_t *row = json_array_get(rows, (size_t)i);
     char key[64];
     (void)snprintf(key, sizeof key, "instance %lld of %s", (long long)i, table);
     if (json_array_size(row) != (size_t)a->ranks) {
-        return wrong_length(a, key, json_array_size(row), why);
+        return parse_wrong_length(a, key, json_array_size(row), why);
     }
     for (int r = 0; r < a->ranks; r++) {
         const json_t *value = json_array_get(row, (size_t)r);
@@ -98,7 +98,7 @@ static int parse_row(const json_t *rows, const char *table, const struct ictus_a
 }
 
 /* How long the ranks had computed; absent where it is not known. */
-static int parse_gaps(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     static const char key[] = "raw_gaps_ns";
     const json_t *rows = json_object_get(object, key);
@@ -116,13 +116,13 @@ static int parse_gaps(const json_t *object, struct ictus_arrivals *a, struct ict
         return ICTUS_ERR_NOMEM;
     }
     for (int64_t i = 0; i < a->recorded && !err; i++) {
-        err = parse_row(rows, key, a, i, a->gaps_ns, why);
+        err = row_parse(rows, key, a, i, a->gaps_ns, why);
     }
     return err;
 }
 
 /* A number for each row, or none at all. */
-static int parse_row_numbers(const json_t *object, const char *key, struct ictus_arrivals *a,
+static int row_parse_numbers(const json_t *object, const char *key, struct ictus_arrivals *a,
                              double *numbers, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, key);
@@ -135,7 +135,7 @@ static int parse_row_numbers(const json_t *object, const char *key, struct ictus
                              json_array_size(list), (long long)a->recorded);
     }
     for (int64_t i = 0; i < a->recorded; i++) {
-        numbers[i] = parse_real(json_array_get(list, (size_t)i));
+        numbers[i] = real_parse(json_array_get(list, (size_t)i));
         if (numbers[i] < 0) {
             return ictus_because(why, ICTUS_ERR_FORMAT, "%s: %s must not be negative", a->site,
                                  key);
@@ -145,7 +145,7 @@ static int parse_row_numbers(const json_t *object, const char *key, struct ictus
 }
 
 /* Which calls the rows are of; absent where they follow one another. */
-static int parse_calls(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int calls_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, "raw_calls");
     if (!list || a->recorded == 0) {
@@ -172,21 +172,21 @@ static int parse_calls(const json_t *object, struct ictus_arrivals *a, struct ic
 }
 
 /* Offsets are what a pattern is; gaps, errors, durations and numbers of calls may be absent. */
-static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int table_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
     int err = ICTUS_OK;
     for (int64_t i = 0; i < a->recorded && !err; i++) {
-        err = parse_row(rows, "raw_offsets_ns", a, i, a->offsets_ns, why);
+        err = row_parse(rows, "raw_offsets_ns", a, i, a->offsets_ns, why);
     }
-    err = err ? err : parse_gaps(object, a, why);
-    err = err ? err : parse_row_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
-    err = err ? err : parse_row_numbers(object, "raw_durations_s", a, a->durations_s, why);
-    return err ? err : parse_calls(object, a, why);
+    err = err ? err : gaps_parse(object, a, why);
+    err = err ? err : row_parse_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
+    err = err ? err : row_parse_numbers(object, "raw_durations_s", a, a->durations_s, why);
+    return err ? err : calls_parse(object, a, why);
 }
 
 /* What is said of each rank. Where there is a table as well, it is found anew from that. */
-static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int summary_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     static const struct {
         const char *key;
@@ -197,9 +197,9 @@ static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct 
         {"last", offsetof(struct ictus_arrival_rank, last)},
         {"autocorrelation", offsetof(struct ictus_arrival_rank, autocorrelation)},
     };
-    int err = parse_quantiles(object, a, why);
+    int err = quantiles_parse(object, a, why);
     for (size_t c = 0; c < sizeof columns / sizeof columns[0] && !err; c++) {
-        err = parse_column(object, columns[c].key, a, columns[c].member, why);
+        err = column_parse(object, columns[c].key, a, columns[c].member, why);
     }
     return err;
 }
@@ -208,7 +208,7 @@ static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct 
  * How large it is: before any memory is taken. Ranks times rows is bounded by division, since the
  * product of two numbers of a file may overflow.
  */
-static int parse_shape(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
+static int shape_parse(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
                        struct ictus_why *why)
 {
     const json_t *bytes = json_object_get(object, "bytes");
@@ -240,30 +240,30 @@ static int parse_shape(const json_t *object, const char *site, json_int_t *ranks
 }
 
 /* What stands for the whole pattern. */
-static void parse_head(const json_t *object, struct ictus_arrivals *a)
+static void head_parse(const json_t *object, struct ictus_arrivals *a)
 {
     const json_t *root = json_object_get(object, "root");
     const json_t *instances = json_object_get(object, "instances");
-    parse_text(object, "site", a->site);
-    parse_text(object, "call", a->call);
-    parse_text(object, "operation", a->operation);
-    parse_text(object, "comm", a->comm);
+    text_parse(object, "site", a->site);
+    text_parse(object, "call", a->call);
+    text_parse(object, "operation", a->operation);
+    text_parse(object, "comm", a->comm);
     a->bytes = (uint64_t)json_integer_value(json_object_get(object, "bytes"));
     a->root = json_is_integer(root) && json_integer_value(root) < ARRIVAL_RANKS_MAX
                   ? (int)json_integer_value(root)
                   : -1;
     a->instances = json_is_integer(instances) ? json_integer_value(instances) : a->recorded;
-    a->duration_s = parse_real(json_object_get(object, "duration_s"));
-    a->spread_ns = parse_real(json_object_get(object, "spread_ns"));
-    a->error_ns = parse_real(json_object_get(object, "error_ns"));
-    a->persistence = parse_real(json_object_get(object, "persistence"));
+    a->duration_s = real_parse(json_object_get(object, "duration_s"));
+    a->spread_ns = real_parse(json_object_get(object, "spread_ns"));
+    a->error_ns = real_parse(json_object_get(object, "error_ns"));
+    a->persistence = real_parse(json_object_get(object, "persistence"));
 }
 
 /*
  * A summary that does not say how far the offsets reach: as far as the latest rank's mean. The
  * largest offset's mean is not below the largest mean, so that noise is seldom taken for a signal.
  */
-static void guess_spread(struct ictus_arrivals *a)
+static void parse_guess_spread(struct ictus_arrivals *a)
 {
     const bool known = !isnan(a->spread_ns);
     for (int r = 0; r < a->ranks && !known; r++) {
@@ -278,17 +278,17 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
     char site[ICTUS_ARRIVALS_TEXT];
     json_int_t ranks = 0;
     size_t rows = 0;
-    parse_text(object, "site", site);
-    int err = parse_shape(object, site, &ranks, &rows, why);
+    text_parse(object, "site", site);
+    int err = shape_parse(object, site, &ranks, &rows, why);
     if (err) {
         return err;
     }
     err = ictus_arrivals_init(&a, (int)ranks, (int64_t)rows);
     if (!err) {
-        parse_head(object, &a);
-        err = parse_summary(object, &a, why);
+        head_parse(object, &a);
+        err = summary_parse(object, &a, why);
     }
-    err = err ? err : parse_table(object, &a, why);
+    err = err ? err : table_parse(object, &a, why);
     err = err ? err : ictus_arrivals_check(&a, why);
     /* The table is the truth: what else is said of it is found anew. */
     err = err ? err : ictus_arrivals_summarize(&a);
@@ -296,14 +296,14 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
         ictus_arrivals_free(&a);
         return err;
     }
-    guess_spread(&a);
+    parse_guess_spread(&a);
     *arrivals = a;
     return ICTUS_OK;
 }
 
 /* Append, unless its site is there already. */
-static int parse_list_add(struct ictus_arrivals_list *list, const json_t *object, const char *path,
-                          struct ictus_why *why)
+static int list_parse_object(struct ictus_arrivals_list *list, const json_t *object,
+                             const char *path, struct ictus_why *why)
 {
     struct ictus_why inner = {""};
     struct ictus_arrivals *grown = realloc(list->at, (list->count + 1) * sizeof *grown);
@@ -349,7 +349,7 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         if (!err && type && strcmp(type, "arrivals") == 0) {
-            err = parse_list_add(&found, object, path, why);
+            err = list_parse_object(&found, object, path, why);
         }
     }
     json_decref(objects);

@@ -104,7 +104,7 @@ struct pattern_weight {
 };
 
 /* Of two alike the one that was seen first, so that the order never depends on the sort. */
-static int by_weight(const void *a, const void *b)
+static int patterns_by_weight(const void *a, const void *b)
 {
     const struct pattern_weight *p = a;
     const struct pattern_weight *q = b;
@@ -124,7 +124,7 @@ int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arriva
         order[i] = (struct pattern_weight){source->weight(source->self, i), i};
     }
     if (!err) {
-        qsort(order, n, sizeof *order, by_weight);
+        qsort(order, n, sizeof *order, patterns_by_weight);
     }
     for (size_t i = 0; i < n && !err; i++) {
         err = source->make(source->self, order[i].at, &made.at[i]);

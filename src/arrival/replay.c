@@ -164,7 +164,7 @@ static int track_init(struct replay_track *track, int64_t count, bool computing)
 }
 
 /* The same on all processes, whichever rank they play. */
-static int check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
+static int replay_check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
 {
     double most = 0;
     for (int64_t i = 0; i < a->recorded * a->ranks; i++) {
@@ -187,7 +187,7 @@ int ictusi_replay_make(const struct ictus_arrivals *a, const struct replay_part 
     const bool computing = part->gap_ns > 0 || (part->gap_ns < 0 && a->gaps_ns);
     *track = (struct replay_track){.count = 0};
     int err = ictus_arrivals_signal(a, why);
-    err = err ? err : check_reach(a, part->scale, why);
+    err = err ? err : replay_check_reach(a, part->scale, why);
     err = err ? err : track_init(track, draw ? REPLAY_DRAWN : a->recorded, computing);
     struct replay_model m = {.arrivals = a};
     if (!err) {

@@ -21,7 +21,7 @@ struct scratch {
     double *values;
 };
 
-static void sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
+static void summary_sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
 {
     ictusi_stats_sort(values, n);
     for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
@@ -33,7 +33,7 @@ static void sorted_quantiles(struct ictus_arrival_rank *rank, double *values, si
  * Correlation of the values of consecutive calls: sum of products over sum of squares, as if there
  * were all n - 1 pairs. NaN where they do not vary or where pairs are fewer than two.
  */
-static double lag_one(const double *y, size_t n, double mean, const int64_t *calls)
+static double summary_lag_one(const double *y, size_t n, double mean, const int64_t *calls)
 {
     double square = 0;
     double product = 0;
@@ -58,8 +58,8 @@ static double lag_one(const double *y, size_t n, double mean, const int64_t *cal
  * mean, deviation and quantiles are of the offset x itself, which is what a replay sets. Adds to
  * the sums of squares that the persistence is made of.
  */
-static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, double *between,
-                           double *within)
+static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s,
+                                   double *between, double *within)
 {
     struct ictus_arrival_rank *rank = &a->rank[r];
     const size_t n = (size_t)a->recorded;
@@ -70,17 +70,17 @@ static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, d
     const double sd = ictusi_stats_sd(s->values, n);
     *between += mean * mean;
     *within += sd * sd;
-    rank->autocorrelation = lag_one(s->values, n, mean, a->calls);
+    rank->autocorrelation = summary_lag_one(s->values, n, mean, a->calls);
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r];
     }
     rank->mean_ns = ictusi_stats_mean(s->values, n);
     rank->sd_ns = ictusi_stats_sd(s->values, n);
-    sorted_quantiles(rank, s->values, n);
+    summary_sorted_quantiles(rank, s->values, n);
 }
 
 /* Who was last; several that came at the same instant share it. Fills the centres and spreads. */
-static void summarize_rows(struct ictus_arrivals *a, struct scratch *s)
+static void summary_summarize_rows(struct ictus_arrivals *a, struct scratch *s)
 {
     for (int r = 0; r < a->ranks; r++) {
         a->rank[r].last = 0;
@@ -107,7 +107,7 @@ static void summarize_rows(struct ictus_arrivals *a, struct scratch *s)
 }
 
 /* The median of those values that are known; NaN: none is. */
-static double known_median(double *scratch, const double *values, size_t n)
+static double summary_known_median(double *scratch, const double *values, size_t n)
 {
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
@@ -133,11 +133,11 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     }
     double between = 0;
     double within = 0;
-    summarize_rows(a, &s);
+    summary_summarize_rows(a, &s);
     ictusi_stats_sort(s.values, n);
     a->spread_ns = ictusi_stats_quantile(s.values, n, 0.5);
     for (int r = 0; r < a->ranks; r++) {
-        summarize_rank(a, r, &s, &between, &within);
+        summary_summarize_rank(a, r, &s, &between, &within);
     }
     /*
      * Means of n noisy instances scatter by W / n even where all ranks are alike; without taking
@@ -146,9 +146,9 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     within /= a->ranks;
     between = a->ranks > 1 ? fmax(0, between / (a->ranks - 1) - within / (double)n) : 0;
     a->persistence = n > 1 && between + within > 0 ? between / (between + within) : NAN;
-    const double error = known_median(s.values, a->errors_ns, n);
+    const double error = summary_known_median(s.values, a->errors_ns, n);
     a->error_ns = isnan(error) ? a->error_ns : error;
-    const double duration = known_median(s.values, a->durations_s, n);
+    const double duration = summary_known_median(s.values, a->durations_s, n);
     a->duration_s = isnan(duration) ? a->duration_s : duration;
     free(s.centre);
     free(s.values);

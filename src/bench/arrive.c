@@ -21,7 +21,7 @@ uint64_t ictusi_arrive_bytes(const struct call *call)
 #endif
 }
 
-static void work_until(const struct source *source, struct call *call, int64_t instant)
+static void arrive_work_until(const struct source *source, struct call *call, int64_t instant)
 {
     int64_t now = ictusi_source_read(source);
     /*
@@ -51,7 +51,7 @@ void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sa
     /* Where processes share cores, who computes keeps others from arriving. */
     if (call->work && next->gap_ns > MARGIN_NS && !clock->crowded) {
         (void)ictusi_sync_wait_until(source, arrival - next->gap_ns, false);
-        work_until(source, call, arrival - MARGIN_NS);
+        arrive_work_until(source, call, arrival - MARGIN_NS);
         sample->start = ictusi_source_read(source);
     }
     if (sample->start < arrival) {

@@ -52,24 +52,24 @@ static int barrier_make(struct scheme *scheme, const char *algorithm, int64_t co
     return ICTUS_OK;
 }
 
-static int init_barrier(struct scheme *scheme, struct ictus_why *why)
+static int barrier_init(struct scheme *scheme, struct ictus_why *why)
 {
     const struct barrier_options *options = scheme->options;
     return barrier_make(scheme, options->algorithm.text, 1, why);
 }
 
-static int init_double(struct scheme *scheme, struct ictus_why *why)
+static int barriers_init_double(struct scheme *scheme, struct ictus_why *why)
 {
     const struct barrier_options *options = scheme->options;
     return barrier_make(scheme, options->algorithm.text, 2, why);
 }
 
-static int init_dissemination(struct scheme *scheme, struct ictus_why *why)
+static int barriers_init_dissemination(struct scheme *scheme, struct ictus_why *why)
 {
     return barrier_make(scheme, "dissemination", 1, why);
 }
 
-static int measure_barriers(struct scheme *scheme, struct call *call, double budget_s,
+static int barriers_measure(struct scheme *scheme, struct call *call, double budget_s,
                             struct sample *samples, int64_t *n)
 {
     (void)budget_s;
@@ -112,8 +112,8 @@ const struct scheme_ops ictusi_scheme_barrier = {
     .reduction = ICTUS_REDUCE_MEAN,
     .params = params,
     .options_size = sizeof(struct barrier_options),
-    .init = init_barrier,
-    .measure = measure_barriers,
+    .init = barrier_init,
+    .measure = barriers_measure,
     .fini = barrier_fini,
 };
 
@@ -123,8 +123,8 @@ const struct scheme_ops ictusi_scheme_double_barrier = {
     .reduction = ICTUS_REDUCE_MEAN,
     .params = params,
     .options_size = sizeof(struct barrier_options),
-    .init = init_double,
-    .measure = measure_barriers,
+    .init = barriers_init_double,
+    .measure = barriers_measure,
     .fini = barrier_fini,
 };
 
@@ -133,7 +133,7 @@ const struct scheme_ops ictusi_scheme_dissemination = {
     .summary = "a dissemination barrier of ictus before each repetition",
     .reduction = ICTUS_REDUCE_MEAN,
     .params = no_params,
-    .init = init_dissemination,
-    .measure = measure_barriers,
+    .init = barriers_init_dissemination,
+    .measure = barriers_measure,
     .fini = barrier_fini,
 };

@@ -110,7 +110,7 @@ struct experiment {
     double repetition_s;
 };
 
-static double elapsed_s(const struct experiment *e)
+static double bench_elapsed_s(const struct experiment *e)
 {
     return 1e-9 * (double)(ictusi_source_read(e->bench->clock->source) - e->began);
 }
@@ -138,7 +138,7 @@ static int bench_next_batch(struct experiment *e, int64_t *n)
      */
     int64_t left = plan->repetitions - e->all.n;
     if (e->rank == 0) {
-        const double time = elapsed_s(e);
+        const double time = bench_elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
         /*
          * On a machine with other work starts may be late for as long as that lasts, and would be
@@ -169,12 +169,12 @@ static int batch_checked(const struct experiment *e, struct ictus_why *why)
     return ictusi_sync_agree(e->bench->comm, err, why);
 }
 
-static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
+static int bench_run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
 {
     struct ictus_bench *bench = e->bench;
     struct watch watch;
     ictusi_watch_begin(&watch, bench->clock->source);
-    const double before = elapsed_s(e);
+    const double before = bench_elapsed_s(e);
     /* 0 stands for no limit, so what is left of a limit is never 0. */
     const double budget =
         e->plan->max_time_s > 0.0 ? fmax(e->plan->max_time_s - before, 1e-9) : 0.0;
@@ -197,11 +197,11 @@ static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
         return ICTUS_OK;
     }
     /* With all that is around the call: that is what another one will cost. */
-    e->repetition_s = made > 0 ? (elapsed_s(e) - before) / (double)made : 0.0;
+    e->repetition_s = made > 0 ? (bench_elapsed_s(e) - before) / (double)made : 0.0;
     return err ? err : ictusi_reduce_batch(bench->scheme, &e->call, bench->samples, made, &e->all);
 }
 
-static int warm_up(struct experiment *e)
+static int bench_warm_up(struct experiment *e)
 {
     int err = ICTUS_OK;
     for (int64_t i = 0; i < e->plan->warmup && !err; i++) {
@@ -219,7 +219,7 @@ static int bench_measure_all(struct experiment *e, struct ictus_why *why)
     while (!err && n > 0) {
         err = bench_next_batch(e, &n);
         if (!err && n > 0) {
-            err = run_batch(e, n, why);
+            err = bench_run_batch(e, n, why);
         }
     }
     return err;
@@ -238,7 +238,7 @@ static int experiment_check(struct experiment *e, struct ictus_why *why)
  * looks at the ends of blocks only: looking at all of 64 large messages takes longer than measuring
  * them.
  */
-static int check_restart(struct experiment *e, struct ictus_why *why)
+static int bench_check_restart(struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int start = 0; start < RESTARTS && !err && e->call.operation->prepare; start++) {
@@ -259,7 +259,7 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
  * What happened before the clock was there, on the clock as it is now: nothing is called. The clock
  * is least sure of the earliest instant, and so are the numbers that compare processes.
  */
-static int run_past(struct experiment *e, struct ictus_why *why)
+static int bench_run_past(struct experiment *e, struct ictus_why *why)
 {
     struct ictus_bench *bench = e->bench;
     const struct ictus_time *init = e->plan->init;
@@ -286,14 +286,14 @@ static int run_past(struct experiment *e, struct ictus_why *why)
 static int bench_run_all(struct experiment *e, struct ictus_why *why)
 {
     if (e->call.operation->once) {
-        return run_past(e, why);
+        return bench_run_past(e, why);
     }
-    int err = check_restart(e, why);
+    int err = bench_check_restart(e, why);
     if (!err && e->plan->check) {
         err = experiment_check(e, why);
     }
     if (!err) {
-        err = warm_up(e);
+        err = bench_warm_up(e);
     }
     if (!err) {
         e->call.every = e->plan->check > 1 ? e->plan : NULL;
@@ -312,7 +312,8 @@ static int bench_run_all(struct experiment *e, struct ictus_why *why)
 }
 
 /* Groups are of equal size. Nobody could force an algorithm on a communicator that is split. */
-static int check_group(const struct ictus_bench_plan *plan, int processes, struct ictus_why *why)
+static int bench_check_group(const struct ictus_bench_plan *plan, int processes,
+                             struct ictus_why *why)
 {
     if (plan->group < 0 || (plan->group > 0 && processes % plan->group != 0)) {
         return ictus_because(
@@ -333,7 +334,7 @@ static int bench_processes(const struct ictus_bench *bench)
     return processes;
 }
 
-static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
+static int bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     if (!plan || plan->size < sizeof(*plan) || !plan->operation) {
         return ictus_because(why, ICTUS_ERR_ARG,
@@ -428,14 +429,14 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         return ICTUS_ERR_ARG;
     }
     struct experiment e = {.bench = bench, .plan = plan};
-    int err = check_plan(plan, reason);
+    int err = bench_check_plan(plan, reason);
     const struct operation *operation =
         err ? NULL : ictusi_operation_find(plan->plugins, plan->operation, reason);
     if (!err && !operation) {
         err = ICTUS_ERR_UNKNOWN;
     }
     err = err ? err : ictusi_scheme_can(bench->scheme->ops, plan, reason);
-    err = err ? err : check_group(plan, bench_processes(bench), reason);
+    err = err ? err : bench_check_group(plan, bench_processes(bench), reason);
     err = ictusi_sync_agree(bench->comm, err, reason);
     if (err || !operation) {
         return err;
@@ -465,7 +466,7 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
                       struct ictus_why *why)
 {
     struct arrival arrival;
-    const int err = check_plan(plan, why);
+    const int err = bench_check_plan(plan, why);
     if (err) {
         return err;
     }
@@ -477,7 +478,7 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
     int unfit = ictusi_scheme_can(ops, plan, why);
     const int members = plan->group > 0 ? plan->group : processes;
     if (!unfit) {
-        unfit = check_group(plan, processes, why);
+        unfit = bench_check_group(plan, processes, why);
     }
     if (!unfit) {
         unfit = members > 0 ? ictusi_plan_fits(operation, plan, members, why)

@@ -56,8 +56,8 @@ static int buffer_allocate(void **buffer, uint64_t bytes)
 }
 
 /* An int counts the elements where it can; beyond, MPI-4's calls do where the library has them. */
-static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
-                         const struct datatype *type, struct ictus_why *why)
+static int call_choose_counts(struct call *call, const struct ictus_bench_plan *plan,
+                              const struct datatype *type, struct ictus_why *why)
 {
     if (call->elements <= INT_MAX || call->operation->user) { /* a user's counts for itself */
         call->count = (int)(call->elements <= INT_MAX ? call->elements : INT_MAX);
@@ -75,8 +75,8 @@ static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
 }
 
 /* The type of a block, where that is not so many elements one after the other. */
-static int read_layout(struct call *call, const struct ictus_bench_plan *plan,
-                       const struct datatype *type, struct ictus_why *why)
+static int call_read_layout(struct call *call, const struct ictus_bench_plan *plan,
+                            const struct datatype *type, struct ictus_why *why)
 {
     struct data_layout_options options;
     int err = ictusi_data_layout_read(plan->layout, &options, why);
@@ -87,7 +87,7 @@ static int read_layout(struct call *call, const struct ictus_bench_plan *plan,
         err ? err
             : ictusi_data_layout_init(&call->layout, &options, call->elements, call->element, why);
     if (err || options.kind == LAYOUT_CONTIGUOUS) {
-        return err ? err : choose_counts(call, plan, type, why);
+        return err ? err : call_choose_counts(call, plan, type, why);
     }
     if (ictusi_data_layout_type(&call->layout, type->type, &call->count, &call->type) !=
         MPI_SUCCESS) {
@@ -98,7 +98,8 @@ static int read_layout(struct call *call, const struct ictus_bench_plan *plan,
     return ICTUS_OK;
 }
 
-static int read_types(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+static int call_read_types(struct call *call, const struct ictus_bench_plan *plan,
+                           struct ictus_why *why)
 {
     struct datatype type;
     struct reduction reduction;
@@ -116,11 +117,11 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
         call->owns_op = true;
     }
     call->elements = (int64_t)(plan->bytes / type.size);
-    return read_layout(call, plan, &type, why);
+    return call_read_layout(call, plan, &type, why);
 }
 
 /* A block cut into as many parts as there are processes, the first ones larger by one element. */
-static void make_shares(struct call *call)
+static void call_make_shares(struct call *call)
 {
     const int each = call->count / call->size;
     const int more = call->count % call->size;
@@ -130,16 +131,16 @@ static void make_shares(struct call *call)
     }
 }
 
-static int larger_of(int a, int b)
+static int call_larger_of(int a, int b)
 {
     return a > b ? a : b;
 }
 
 /* Displacements of the v-variants are ints: the whole buffer must be within reach. */
-static int make_counts(struct call *call, struct ictus_why *why)
+static int call_make_counts(struct call *call, struct ictus_why *why)
 {
-    const int neighbors = larger_of(call->topology.source_count, call->topology.target_count);
-    const int n = larger_of(call->size, neighbors);
+    const int neighbors = call_larger_of(call->topology.source_count, call->topology.target_count);
+    const int n = call_larger_of(call->size, neighbors);
     const uint64_t bytes = call->layout.extent;
     if (bytes_times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
         return ictus_because(
@@ -161,7 +162,7 @@ static int make_counts(struct call *call, struct ictus_why *why)
         return ICTUS_ERR_NOMEM;
     }
     call->share_displs = call->shares + entries;
-    make_shares(call);
+    call_make_shares(call);
     for (int i = 0; i < n; i++) {
         call->counts[i] = call->count;
         /* Beyond INT_MAX nobody reads them: the v- and w-variants were refused above. */
@@ -178,7 +179,7 @@ struct needs {
     uint64_t send, recv, scratch, flush, work;
 };
 
-static struct needs needs_of(const struct call *call, const struct ictus_bench_plan *plan)
+static struct needs call_needs(const struct call *call, const struct ictus_bench_plan *plan)
 {
     const struct shape_info *shape = ictusi_operation_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
@@ -235,10 +236,10 @@ static int node_memory(MPI_Comm all, uint64_t *wanted, uint64_t *available)
  * Linux hands out more memory than there is and kills who uses it: large buffers are asked for only
  * where the node has them for all its processes, of whatever group. Collective over all.
  */
-static int check_memory(const struct call *call, const struct ictus_bench_plan *plan, MPI_Comm all,
-                        struct ictus_why *why)
+static int call_check_memory(const struct call *call, const struct ictus_bench_plan *plan,
+                             MPI_Comm all, struct ictus_why *why)
 {
-    const struct needs needs = needs_of(call, plan);
+    const struct needs needs = call_needs(call, plan);
     const uint64_t mine = call_sum_of(call, &needs);
     uint64_t most = mine;
     /* Processes differ in their neighbours, and so in their buffers. */
@@ -262,10 +263,10 @@ static int check_memory(const struct call *call, const struct ictus_bench_plan *
     return ictusi_sync_agree(all, err, why);
 }
 
-static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why)
+static int call_make_buffers(struct call *call, const struct ictus_bench_plan *plan,
+                             struct ictus_why *why)
 {
-    const struct needs needs = needs_of(call, plan);
+    const struct needs needs = call_needs(call, plan);
     int err = ICTUS_OK;
     for (int i = 0; i < call->sets && !err; i++) {
         err = buffer_allocate(&call->sends[i], needs.send);
@@ -295,7 +296,7 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
 }
 
 /* Which argument MPI_IN_PLACE stands for, and at which ranks (MPI-3.1, chapter 5). */
-static void apply_in_place(struct call *call)
+static void call_apply_in_place(struct call *call)
 {
     if (!call->in_place) {
         return;
@@ -315,16 +316,16 @@ static void apply_in_place(struct call *call)
     }
 }
 
-static void take_set(struct call *call, int set)
+static void call_take_set(struct call *call, int set)
 {
     call->set = set;
     call->send = call->sends[set];
     call->recv = call->recvs[set];
-    apply_in_place(call);
+    call_apply_in_place(call);
 }
 
 /* MPI's own operations take the neighbours from the communicator. */
-static int make_comm(struct call *call, MPI_Comm comm)
+static int call_make_comm(struct call *call, MPI_Comm comm)
 {
     const enum shape shape = call->operation->shape;
     call->comm = comm;
@@ -339,8 +340,8 @@ static int make_comm(struct call *call, MPI_Comm comm)
     return ICTUS_OK;
 }
 
-static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
-                         struct ictus_why *why)
+static int call_read_topology(struct call *call, const struct ictus_bench_plan *plan,
+                              struct ictus_why *why)
 {
     struct topology_options options;
     const int err = ictusi_topology_read(plan->topology, &options, why);
@@ -355,7 +356,7 @@ static int call_read_plan(struct call *call, const struct ictus_bench_plan *plan
 {
     int err = ictusi_plan_fits(call->operation, plan, call->size, why);
     if (!err) {
-        err = read_types(call, plan, why);
+        err = call_read_types(call, plan, why);
     }
     if (!err) {
         err = ictusi_arrival_init(&call->arrival, plan->arrival, call->rank, call->size, why);
@@ -365,9 +366,9 @@ static int call_read_plan(struct call *call, const struct ictus_bench_plan *plan
         err = ictusi_plan_window(plan->window, &call->window_kind, why);
     }
     if (!err) {
-        err = read_topology(call, plan, why);
+        err = call_read_topology(call, plan, why);
     }
-    return err ? err : make_counts(call, why);
+    return err ? err : call_make_counts(call, why);
 }
 
 int ictusi_call_run(struct call *call)
@@ -393,7 +394,7 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why)
 }
 
 /* A library that lacks the component for a kind of windows says so by an error. */
-static int prepare_failed(const struct call *call, struct ictus_why *why)
+static int call_prepare_failed(const struct call *call, struct ictus_why *why)
 {
     struct ictus_why said = {""};
     const int err = ictusi_call_failed(call, &said);
@@ -422,11 +423,11 @@ static int call_prepare(struct call *call, struct ictus_why *why)
     if (!call->prepared && call->win != MPI_WIN_NULL) {
         call->win = MPI_WIN_NULL; /* half made: freeing it would be collective */
     }
-    return call->prepared ? ICTUS_OK : prepare_failed(call, why);
+    return call->prepared ? ICTUS_OK : call_prepare_failed(call, why);
 }
 
 /* Where the rotation of the root stands after what was measured before. */
-static int first_root(const struct call *call, const struct ictus_bench_plan *plan)
+static int call_first_root(const struct call *call, const struct ictus_bench_plan *plan)
 {
     return plan->rotate_root ? (int)((plan->root + plan->first) % call->size) : plan->root;
 }
@@ -463,17 +464,17 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
      */
     int err = ictusi_sync_agree(all, call_read_plan(call, plan, why), why);
     if (!err) {
-        err = check_memory(call, plan, all, why);
+        err = call_check_memory(call, plan, all, why);
     }
     if (!err) {
-        err = ictusi_sync_agree(all, make_buffers(call, plan, why), why);
+        err = ictusi_sync_agree(all, call_make_buffers(call, plan, why), why);
     }
     if (!err) {
-        err = ictusi_sync_agree(all, make_comm(call, comm), why);
+        err = ictusi_sync_agree(all, call_make_comm(call, comm), why);
     }
     if (!err) {
-        call->root = first_root(call, plan);
-        take_set(call, (int)(plan->first % call->sets));
+        call->root = call_first_root(call, plan);
+        call_take_set(call, (int)(plan->first % call->sets));
         err = ictusi_sync_agree(all, call_prepare(call, why), why);
     }
     if (err) {
@@ -531,7 +532,7 @@ void ictusi_call_next(struct call *call)
         call->root = (call->root + 1) % call->size;
     }
     if (call->rotate_root || call->sets > 1) {
-        take_set(call, (call->set + 1) % call->sets);
+        call_take_set(call, (call->set + 1) % call->sets);
     }
     if (call->every && call->mpi_error == MPI_SUCCESS) {
         call->mpi_error = ictusi_verify_is_ready(call);

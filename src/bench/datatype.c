@@ -17,7 +17,7 @@ static int64_t datatype_whole(long double value)
     return small && (long double)(int64_t)value == value ? (int64_t)value : INT64_MIN;
 }
 
-static int64_t whole_complex(double complex value)
+static int64_t datatype_whole_complex(double complex value)
 {
     return cimag(value) == 0 ? datatype_whole(creal(value)) : INT64_MIN;
 }
@@ -49,8 +49,8 @@ ACCESS(uint64, uint64_t, INTEGER)
 ACCESS(float, float, datatype_whole)
 ACCESS(double, double, datatype_whole)
 ACCESS(long_double, long double, datatype_whole)
-ACCESS(float_complex, float complex, whole_complex)
-ACCESS(complex, double complex, whole_complex)
+ACCESS(float_complex, float complex, datatype_whole_complex)
+ACCESS(complex, double complex, datatype_whole_complex)
 
 /* A value and where it is, as one integer; the structures are MPI's (MPI-3.1, section 5.9.4). */
 #define ACCESS_PAIR(name, ctype)                                                                   \

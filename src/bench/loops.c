@@ -35,7 +35,7 @@ static const struct spec_param mpptest_params[] = {
 /* MPBench does not synchronise at all. */
 static const struct spec_param mpbench_params[] = {CALLS_PARAM("100"), NO_MORE};
 
-static int one_loop(const struct scheme *scheme, struct call *call, struct sample *sample)
+static int loop_run_one(const struct scheme *scheme, struct call *call, struct sample *sample)
 {
     const struct loop_options *options = scheme->options;
     const struct source *source = scheme->clock->source;
@@ -61,7 +61,7 @@ static int one_loop(const struct scheme *scheme, struct call *call, struct sampl
     return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int measure_loops(struct scheme *scheme, struct call *call, double budget_s,
+static int loops_measure(struct scheme *scheme, struct call *call, double budget_s,
                          struct sample *samples, int64_t *n)
 {
     (void)budget_s;
@@ -69,7 +69,7 @@ static int measure_loops(struct scheme *scheme, struct call *call, double budget
     int err = ICTUS_OK;
     while (made < *n && !err) {
         ictusi_call_next(call);
-        err = one_loop(scheme, call, &samples[made]);
+        err = loop_run_one(scheme, call, &samples[made]);
         made += !err;
     }
     *n = made;
@@ -83,7 +83,7 @@ const struct scheme_ops ictusi_scheme_loop_imb = {
     .params = imb_params,
     .loops = true,
     .options_size = sizeof(struct loop_options),
-    .measure = measure_loops,
+    .measure = loops_measure,
 };
 
 const struct scheme_ops ictusi_scheme_loop_mpptest = {
@@ -93,7 +93,7 @@ const struct scheme_ops ictusi_scheme_loop_mpptest = {
     .params = mpptest_params,
     .loops = true,
     .options_size = sizeof(struct loop_options),
-    .measure = measure_loops,
+    .measure = loops_measure,
 };
 
 const struct scheme_ops ictusi_scheme_loop_mpbench = {
@@ -103,5 +103,5 @@ const struct scheme_ops ictusi_scheme_loop_mpbench = {
     .params = mpbench_params,
     .loops = true,
     .options_size = sizeof(struct loop_options),
-    .measure = measure_loops,
+    .measure = loops_measure,
 };

@@ -59,13 +59,13 @@ const struct operation ictusi_blocking[] = {
 
 /* Nonblocking: begun and waited for at once. The request comes last. */
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
-    static int start_i##name(struct call *c)                                                       \
+    static int collective_start_i##name(struct call *c)                                            \
     {                                                                                              \
         return MPI_I##name(REST arguments, &c->request);                                           \
     }                                                                                              \
     static int call_i##name(struct call *c)                                                        \
     {                                                                                              \
-        const int err = start_i##name(c);                                                          \
+        const int err = collective_start_i##name(c);                                               \
         return err == MPI_SUCCESS ? ictusi_operation_wait(c) : err;                                \
     }
 #include "select/collectives.def"
@@ -76,7 +76,7 @@ const struct operation ictusi_blocking[] = {
         .summary = "MPI_I" #operation_name,                                                        \
         .shape = SHAPE_##operation_shape,                                                          \
         .run = call_i##operation_name,                                                             \
-        .start = start_i##operation_name,                                                          \
+        .start = collective_start_i##operation_name,                                               \
         .is_placed = IS_##counts,                                                                  \
     },
 const struct operation ictusi_nonblocking[] = {
@@ -87,7 +87,7 @@ const struct operation ictusi_nonblocking[] = {
 
 /* Persistent. The info and the request come last. */
 #if defined(PERSISTENT)
-static int start_persistent(struct call *c)
+static int collective_start_persistent(struct call *c)
 {
     return MPI_Start(&c->request);
 }
@@ -99,7 +99,7 @@ static int call_persistent(struct call *c)
 }
 
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
-    static int prepare_##name(struct call *c)                                                      \
+    static int collective_prepare_##name(struct call *c)                                           \
     {                                                                                              \
         return PERSISTENT(Name##_init)(REST arguments, MPI_INFO_NULL, &c->request);                \
     }
@@ -111,8 +111,8 @@ static int call_persistent(struct call *c)
         .summary = "MPI_Start of a persistent " #operation_name,                                   \
         .shape = SHAPE_##operation_shape,                                                          \
         .run = call_persistent,                                                                    \
-        .start = start_persistent,                                                                 \
-        .prepare = prepare_##operation_name,                                                       \
+        .start = collective_start_persistent,                                                      \
+        .prepare = collective_prepare_##operation_name,                                            \
         .is_placed = IS_##counts,                                                                  \
     },
 const struct operation ictusi_persistent[] = {

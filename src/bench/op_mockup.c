@@ -21,12 +21,12 @@ static void *mockup_element(const struct call *c, void *buffer, int i)
 }
 
 /* Call init has made sure that all blocks together can be counted by an int. */
-static int all_elements(const struct call *c)
+static int mockup_all_elements(const struct call *c)
 {
     return c->count * c->size;
 }
 
-static int all_bytes(const struct call *c)
+static int mockup_all_bytes(const struct call *c)
 {
     return (int)((uint64_t)c->size * c->bytes);
 }
@@ -37,7 +37,7 @@ static int mockup_chunk(const struct call *c)
     return (c->count + c->size - 1) / c->size;
 }
 
-static bool is_even(const struct call *c)
+static bool mockup_is_even(const struct call *c)
 {
     return c->count % c->size == 0;
 }
@@ -57,21 +57,21 @@ static void *mockup_beside(const struct call *c)
     return mockup_element(c, c->scratch, mockup_chunk(c) * c->size);
 }
 
-static bool at_root(const struct call *c)
+static bool mockup_at_root(const struct call *c)
 {
     return c->rank == c->root;
 }
 
 /* Own block where all processes have theirs, zeros elsewhere: a bitwise or then gathers. */
-static void place_alone(const struct call *c, void *buffer)
+static void mockup_place_alone(const struct call *c, void *buffer)
 {
-    memset(buffer, 0, (size_t)all_bytes(c));
+    memset(buffer, 0, (size_t)mockup_all_bytes(c));
     memcpy(mockup_block(c, buffer, c->rank), c->send, c->bytes);
 }
 
 /* Defines a composition of two calls. */
 #define TWO(name, first, second)                                                                   \
-    static int run_##name(struct call *c)                                                          \
+    static int mockup_##name(struct call *c)                                                       \
     {                                                                                              \
         const int err = (first);                                                                   \
         return err == MPI_SUCCESS ? (second) : err;                                                \
@@ -79,14 +79,14 @@ static void place_alone(const struct call *c, void *buffer)
 
 /* Defines a composition that is one call. */
 #define ONE(name, only)                                                                            \
-    static int run_##name(struct call *c)                                                          \
+    static int mockup_##name(struct call *c)                                                       \
     {                                                                                              \
         return (only);                                                                             \
     }
 
 TWO(allgather_gather_bcast,
     MPI_Gather(c->send, c->count, c->type, c->recv, c->count, c->type, c->root, c->comm),
-    MPI_Bcast(c->recv, all_elements(c), c->type, c->root, c->comm))
+    MPI_Bcast(c->recv, mockup_all_elements(c), c->type, c->root, c->comm))
 ONE(allgather_allgatherv,
     MPI_Allgatherv(c->send, c->count, c->type, c->recv, c->counts, c->displs, c->type, c->comm))
 ONE(alltoall_alltoallv, MPI_Alltoallv(c->send, c->counts, c->displs, c->type, c->recv, c->counts,
@@ -99,25 +99,26 @@ TWO(allreduce_reduce_scatter_allgatherv,
                        c->type, c->op, c->comm),
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, c->shares, c->share_displs, c->type,
                    c->comm))
-ONE(gather_allgather, MPI_Allgather(c->send, c->count, c->type, at_root(c) ? c->recv : c->scratch,
-                                    c->count, c->type, c->comm))
+ONE(gather_allgather,
+    MPI_Allgather(c->send, c->count, c->type, mockup_at_root(c) ? c->recv : c->scratch, c->count,
+                  c->type, c->comm))
 ONE(gather_gatherv, MPI_Gatherv(c->send, c->count, c->type, c->recv, c->counts, c->displs, c->type,
                                 c->root, c->comm))
-ONE(reduce_allreduce,
-    MPI_Allreduce(c->send, at_root(c) ? c->recv : c->scratch, c->count, c->type, c->op, c->comm))
+ONE(reduce_allreduce, MPI_Allreduce(c->send, mockup_at_root(c) ? c->recv : c->scratch, c->count,
+                                    c->type, c->op, c->comm))
 TWO(reduce_scatter_block_reduce_scatter,
-    MPI_Reduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->root, c->comm),
+    MPI_Reduce(c->send, c->scratch, mockup_all_elements(c), c->type, c->op, c->root, c->comm),
     MPI_Scatter(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->root, c->comm))
 ONE(reduce_scatter_block_whole,
     MPI_Reduce_scatter(c->send, c->recv, c->counts, c->type, c->op, c->comm))
 TWO(reduce_scatter_reduce_scatterv,
-    MPI_Reduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->root, c->comm),
+    MPI_Reduce(c->send, c->scratch, mockup_all_elements(c), c->type, c->op, c->root, c->comm),
     MPI_Scatterv(c->scratch, c->counts, c->displs, c->type, c->recv, c->count, c->type, c->root,
                  c->comm))
 ONE(scatter_scatterv, MPI_Scatterv(c->send, c->counts, c->displs, c->type, c->recv, c->count,
                                    c->type, c->root, c->comm))
 
-static int run_allgather_alltoall(struct call *c)
+static int mockup_allgather_alltoall(struct call *c)
 {
     for (int i = 0; i < c->size; i++) {
         memcpy(mockup_block(c, c->scratch, i), c->send, c->bytes);
@@ -125,36 +126,37 @@ static int run_allgather_alltoall(struct call *c)
     return MPI_Alltoall(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->comm);
 }
 
-static int run_allgather_allreduce(struct call *c)
+static int mockup_allgather_allreduce(struct call *c)
 {
-    place_alone(c, c->recv);
-    return MPI_Allreduce(MPI_IN_PLACE, c->recv, all_bytes(c), MPI_BYTE, MPI_BOR, c->comm);
+    mockup_place_alone(c, c->recv);
+    return MPI_Allreduce(MPI_IN_PLACE, c->recv, mockup_all_bytes(c), MPI_BYTE, MPI_BOR, c->comm);
 }
 
-static int run_gather_reduce(struct call *c)
+static int mockup_gather_reduce(struct call *c)
 {
-    place_alone(c, c->scratch);
-    return MPI_Reduce(c->scratch, c->recv, all_bytes(c), MPI_BYTE, MPI_BOR, c->root, c->comm);
+    mockup_place_alone(c, c->scratch);
+    return MPI_Reduce(c->scratch, c->recv, mockup_all_bytes(c), MPI_BYTE, MPI_BOR, c->root,
+                      c->comm);
 }
 
 /* Every process's reduced chunk of the block goes to share. */
-static int reduce_chunks(struct call *c, void *share)
+static int mockup_reduce_chunks(struct call *c, void *share)
 {
-    const void *from = is_even(c) ? c->send : mockup_padded(c, c->send);
+    const void *from = mockup_is_even(c) ? c->send : mockup_padded(c, c->send);
     return MPI_Reduce_scatter_block(from, share, mockup_chunk(c), c->type, c->op, c->comm);
 }
 
-static int run_allreduce_reduce_scatter_block_allgather(struct call *c)
+static int mockup_allreduce_reduce_scatter_block_allgather(struct call *c)
 {
     const int n = mockup_chunk(c);
-    if (is_even(c)) {
-        const int err = reduce_chunks(c, mockup_element(c, c->recv, c->rank * n));
+    if (mockup_is_even(c)) {
+        const int err = mockup_reduce_chunks(c, mockup_element(c, c->recv, c->rank * n));
         return err == MPI_SUCCESS
                    ? MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, n, c->type, c->comm)
                    : err;
     }
     void *share = mockup_beside(c);
-    int err = reduce_chunks(c, share);
+    int err = mockup_reduce_chunks(c, share);
     if (err == MPI_SUCCESS) {
         err = MPI_Allgather(share, n, c->type, c->scratch, n, c->type, c->comm);
     }
@@ -162,55 +164,55 @@ static int run_allreduce_reduce_scatter_block_allgather(struct call *c)
     return err;
 }
 
-static int run_reduce_reduce_scatter_block_gather(struct call *c)
+static int mockup_reduce_reduce_scatter_block_gather(struct call *c)
 {
     const int n = mockup_chunk(c);
-    const bool in_place = is_even(c) && at_root(c);
-    void *whole = is_even(c) ? c->recv : c->scratch;
+    const bool in_place = mockup_is_even(c) && mockup_at_root(c);
+    void *whole = mockup_is_even(c) ? c->recv : c->scratch;
     void *share = in_place ? mockup_element(c, c->recv, c->rank * n) : mockup_beside(c);
-    int err = reduce_chunks(c, share);
+    int err = mockup_reduce_chunks(c, share);
     if (err == MPI_SUCCESS) {
         err = MPI_Gather(in_place ? MPI_IN_PLACE : share, n, c->type, whole, n, c->type, c->root,
                          c->comm);
     }
-    if (at_root(c) && !is_even(c)) {
+    if (mockup_at_root(c) && !mockup_is_even(c)) {
         memcpy(c->recv, c->scratch, c->bytes);
     }
     return err;
 }
 
-static int run_reduce_reduce_scatter_gatherv(struct call *c)
+static int mockup_reduce_reduce_scatter_gatherv(struct call *c)
 {
     const int place = c->share_displs[c->rank];
-    void *share = at_root(c) ? mockup_element(c, c->recv, place) : c->scratch;
+    void *share = mockup_at_root(c) ? mockup_element(c, c->recv, place) : c->scratch;
     const int err = MPI_Reduce_scatter(c->send, share, c->shares, c->type, c->op, c->comm);
     return err == MPI_SUCCESS
-               ? MPI_Gatherv(at_root(c) ? MPI_IN_PLACE : share, c->shares[c->rank], c->type,
+               ? MPI_Gatherv(mockup_at_root(c) ? MPI_IN_PLACE : share, c->shares[c->rank], c->type,
                              c->recv, c->shares, c->share_displs, c->type, c->root, c->comm)
                : err;
 }
 
-static int run_bcast_scatter_allgather(struct call *c)
+static int mockup_bcast_scatter_allgather(struct call *c)
 {
     const int n = mockup_chunk(c);
-    void *whole = is_even(c) ? c->send : c->scratch;
-    if (!is_even(c) && at_root(c)) {
+    void *whole = mockup_is_even(c) ? c->send : c->scratch;
+    if (!mockup_is_even(c) && mockup_at_root(c)) {
         (void)mockup_padded(c, c->send);
     }
     int err = MPI_Scatter(whole, n, c->type,
-                          at_root(c) ? MPI_IN_PLACE : mockup_element(c, whole, c->rank * n), n,
-                          c->type, c->root, c->comm);
+                          mockup_at_root(c) ? MPI_IN_PLACE : mockup_element(c, whole, c->rank * n),
+                          n, c->type, c->root, c->comm);
     if (err == MPI_SUCCESS) {
         err = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, n, c->type, c->comm);
     }
-    if (!is_even(c) && !at_root(c)) {
+    if (!mockup_is_even(c) && !mockup_at_root(c)) {
         memcpy(c->send, c->scratch, c->bytes);
     }
     return err;
 }
 
 /* The root's block from the root, nothing from the others. */
-static int run_bcast_allgatherv(struct call *c)
+static int mockup_bcast_allgatherv(struct call *c)
 {
     for (int i = 0; i < c->size; i++) {
         c->shares[i] = i == c->root ? c->count : 0;
@@ -220,19 +222,20 @@ static int run_bcast_allgatherv(struct call *c)
                           c->type, c->comm);
 }
 
-static int run_reduce_scatter_allreduce(struct call *c)
+static int mockup_reduce_scatter_allreduce(struct call *c)
 {
-    const int err = MPI_Allreduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->comm);
+    const int err =
+        MPI_Allreduce(c->send, c->scratch, mockup_all_elements(c), c->type, c->op, c->comm);
     memcpy(c->recv, mockup_block(c, c->scratch, c->rank), c->bytes);
     return err;
 }
 
-static int run_reduce_scatter_block_allreduce(struct call *c)
+static int mockup_reduce_scatter_block_allreduce(struct call *c)
 {
-    return run_reduce_scatter_allreduce(c);
+    return mockup_reduce_scatter_allreduce(c);
 }
 
-static int run_scan_exscan_reduce_local(struct call *c)
+static int mockup_scan_exscan_reduce_local(struct call *c)
 {
     const int err = MPI_Exscan(c->send, c->scratch, c->count, c->type, c->op, c->comm);
     memcpy(c->recv, c->send, c->bytes);
@@ -241,17 +244,17 @@ static int run_scan_exscan_reduce_local(struct call *c)
                : err;
 }
 
-static int run_scatter_bcast(struct call *c)
+static int mockup_scatter_bcast(struct call *c)
 {
-    void *whole = at_root(c) ? c->send : c->scratch;
-    const int err = MPI_Bcast(whole, all_elements(c), c->type, c->root, c->comm);
+    void *whole = mockup_at_root(c) ? c->send : c->scratch;
+    const int err = MPI_Bcast(whole, mockup_all_elements(c), c->type, c->root, c->comm);
     memcpy(c->recv, mockup_block(c, whole, c->rank), c->bytes);
     return err;
 }
 
 /* Defines the operation on pieces of the block, one after the other: n elements at send, recv. */
 #define PIECES(name, only)                                                                         \
-    static int run_##name##_pieces(struct call *c)                                                 \
+    static int mockup_##name##_pieces(struct call *c)                                              \
     {                                                                                              \
         const int pieces = c->operation->mockup->pieces;                                           \
         int err = MPI_SUCCESS;                                                                     \
@@ -275,14 +278,14 @@ PIECES(exscan, MPI_Exscan(send, recv, n, c->type, c->op, c->comm))
 #define MOCKUP(operation, parts, operation_shape, function, space)                                 \
     {                                                                                              \
         .name = #operation "_as_" parts, .summary = "the work of " #operation " by " parts,        \
-        .shape = (operation_shape), .run = run_##operation##_##function,                           \
+        .shape = (operation_shape), .run = mockup_##operation##_##function,                        \
         .is_placed = true, /* its parts may be, or count all blocks */                             \
             .mockup = &(const struct mockup){.of = #operation, .scratch = (space)},                \
     }
 #define IN_PIECES(operation, operation_shape, count)                                               \
     {                                                                                              \
         .name = #operation "_in_" #count, .summary = #operation " in " #count " pieces",           \
-        .shape = (operation_shape), .run = run_##operation##_pieces, .is_placed = true,            \
+        .shape = (operation_shape), .run = mockup_##operation##_pieces, .is_placed = true,         \
         .mockup = &(const struct mockup){.of = #operation, .pieces = (count)},                     \
     }
 #define IN_ALL_PIECES(operation, shape)                                                            \

@@ -23,7 +23,7 @@ static MPI_Aint op_onesided_place_of(const struct call *c, int i)
     return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
 
-static int move_put(struct call *c, int peer, int transfers)
+static int onesided_move_put(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
@@ -33,7 +33,7 @@ static int move_put(struct call *c, int peer, int transfers)
     return err;
 }
 
-static int move_get(struct call *c, int peer, int transfers)
+static int onesided_move_get(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
@@ -43,7 +43,7 @@ static int move_get(struct call *c, int peer, int transfers)
     return err;
 }
 
-static int move_accumulate(struct call *c, int peer, int transfers)
+static int onesided_move_accumulate(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
@@ -53,7 +53,7 @@ static int move_accumulate(struct call *c, int peer, int transfers)
     return err;
 }
 
-static bool is_origin(const struct call *c)
+static bool onesided_is_origin(const struct call *c)
 {
     return c->rank < c->size / 2;
 }
@@ -61,7 +61,7 @@ static bool is_origin(const struct call *c)
 static int epoch_lock(struct call *c, move *begin, int transfers)
 {
     const int peer = ictusi_operation_partner(c);
-    if (!is_origin(c)) {
+    if (!onesided_is_origin(c)) {
         return MPI_SUCCESS;
     }
     /* Shared: a target has one origin, so there is nobody to exclude. */
@@ -75,7 +75,7 @@ static int epoch_lock(struct call *c, move *begin, int transfers)
 static int epoch_flush(struct call *c, move *begin, int transfers)
 {
     const int peer = ictusi_operation_partner(c);
-    if (!is_origin(c)) {
+    if (!onesided_is_origin(c)) {
         return MPI_SUCCESS;
     }
     const int err = begin(c, peer, transfers);
@@ -85,7 +85,7 @@ static int epoch_flush(struct call *c, move *begin, int transfers)
 static int epoch_fence(struct call *c, move *begin, int transfers)
 {
     int err = MPI_Win_fence(0, c->win);
-    if (err == MPI_SUCCESS && is_origin(c)) {
+    if (err == MPI_SUCCESS && onesided_is_origin(c)) {
         err = begin(c, ictusi_operation_partner(c), transfers);
     }
     return err == MPI_SUCCESS ? MPI_Win_fence(0, c->win) : err;
@@ -97,7 +97,7 @@ static int epoch_pscw(struct call *c, move *begin, int transfers)
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    const bool exposes = !is_origin(c);
+    const bool exposes = !onesided_is_origin(c);
     int err = exposes ? MPI_Win_post(c->peers, 0, c->win) : MPI_Win_start(c->peers, 0, c->win);
     if (err == MPI_SUCCESS && !exposes) {
         err = begin(c, peer, transfers);
@@ -172,7 +172,7 @@ static int window_make(struct call *c)
     return err;
 }
 
-static int name_peer(struct call *c)
+static int onesided_name_peer(struct call *c)
 {
     MPI_Group all;
     const int peer = ictusi_operation_partner(c);
@@ -184,16 +184,16 @@ static int name_peer(struct call *c)
     return err;
 }
 
-static int prepare_window(struct call *c)
+static int onesided_prepare_window(struct call *c)
 {
     int err = window_make(c);
     if (err == MPI_SUCCESS) {
         err = MPI_Win_set_errhandler(c->win, MPI_ERRORS_RETURN);
     }
-    return err == MPI_SUCCESS ? name_peer(c) : err;
+    return err == MPI_SUCCESS ? onesided_name_peer(c) : err;
 }
 
-static int release_window(struct call *c)
+static int onesided_release_window(struct call *c)
 {
     const bool lent = c->window_kind == WINDOW_ALLOCATE || c->window_kind == WINDOW_SHARED;
     int err = MPI_SUCCESS;
@@ -215,16 +215,16 @@ static int release_window(struct call *c)
 }
 
 /* One epoch for all repetitions: the access, and all that is in it, ends by a flush. */
-static int prepare_locked(struct call *c)
+static int onesided_prepare_locked(struct call *c)
 {
-    const int err = prepare_window(c);
+    const int err = onesided_prepare_window(c);
     return err == MPI_SUCCESS ? MPI_Win_lock_all(0, c->win) : err;
 }
 
-static int release_locked(struct call *c)
+static int onesided_release_locked(struct call *c)
 {
     const int unlocked = MPI_Win_unlock_all(c->win);
-    const int err = release_window(c);
+    const int err = onesided_release_window(c);
     return err == MPI_SUCCESS ? unlocked : err;
 }
 
@@ -232,21 +232,22 @@ static int release_locked(struct call *c)
  * A passive target has nothing to call, but its library may have to work for the origin, and it
  * must not look at the window before the origin is through.
  */
-static int settle_passive(struct call *c)
+static int onesided_settle_passive(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
-    return is_origin(c) ? MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm)
-                        : MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE);
+    return onesided_is_origin(c)
+               ? MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm)
+               : MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE);
 }
 
 #define FORM(operation, epoch)                                                                     \
-    static int run_##operation##_##epoch(struct call *c)                                           \
+    static int onesided_run_##operation##_##epoch(struct call *c)                                  \
     {                                                                                              \
-        return epoch_##epoch(c, move_##operation, 1);                                              \
+        return epoch_##epoch(c, onesided_move_##operation, 1);                                     \
     }                                                                                              \
-    static int run_##operation##_##epoch##_bandwidth(struct call *c)                               \
+    static int onesided_run_##operation##_##epoch##_bandwidth(struct call *c)                      \
     {                                                                                              \
-        return epoch_##epoch(c, move_##operation, c->messages);                                    \
+        return epoch_##epoch(c, onesided_move_##operation, c->messages);                           \
     }
 #define FORMS(operation)                                                                           \
     FORM(operation, lock) FORM(operation, flush) FORM(operation, fence) FORM(operation, pscw)
@@ -258,25 +259,25 @@ FORMS(accumulate)
     {.name = #operation "_" #epoch,                                                                \
      .summary = "MPI_" #Name " between the halves, " words,                                        \
      .shape = (one),                                                                               \
-     .run = run_##operation##_##epoch,                                                             \
+     .run = onesided_run_##operation##_##epoch,                                                    \
      .prepare = (make),                                                                            \
      .release = (undo),                                                                            \
      .settle = (after)},                                                                           \
     {                                                                                              \
         .name = #operation "_" #epoch "_bandwidth",                                                \
         .summary = "many MPI_" #Name " at once between the halves, " words, .shape = (many),       \
-        .run = run_##operation##_##epoch##_bandwidth, .prepare = (make), .release = (undo),        \
-        .settle = (after)                                                                          \
+        .run = onesided_run_##operation##_##epoch##_bandwidth, .prepare = (make),                  \
+        .release = (undo), .settle = (after)                                                       \
     }
 #define ROWS(operation, Name, one, many)                                                           \
-    ROW(operation, Name, lock, "in MPI_Win_lock and unlock", one, many, prepare_window,            \
-        release_window, settle_passive),                                                           \
-        ROW(operation, Name, flush, "and MPI_Win_flush", one, many, prepare_locked,                \
-            release_locked, settle_passive),                                                       \
-        ROW(operation, Name, fence, "between two MPI_Win_fence", one, many, prepare_window,        \
-            release_window, NULL),                                                                 \
+    ROW(operation, Name, lock, "in MPI_Win_lock and unlock", one, many, onesided_prepare_window,   \
+        onesided_release_window, onesided_settle_passive),                                         \
+        ROW(operation, Name, flush, "and MPI_Win_flush", one, many, onesided_prepare_locked,       \
+            onesided_release_locked, onesided_settle_passive),                                     \
+        ROW(operation, Name, fence, "between two MPI_Win_fence", one, many,                        \
+            onesided_prepare_window, onesided_release_window, NULL),                               \
         ROW(operation, Name, pscw, "from MPI_Win_post and start to complete and wait", one, many,  \
-            prepare_window, release_window, NULL)
+            onesided_prepare_window, onesided_release_window, NULL)
 
 const struct operation ictusi_one_sided[] = {
     ROWS(put, Put, SHAPE_PUT, SHAPE_PUTS),

@@ -25,18 +25,18 @@ static int p2p_bounce(const struct call *c, int peer, bool first)
     return err;
 }
 
-static int run_ping_pong(struct call *c)
+static int p2p_run_ping_pong(struct call *c)
 {
     return c->rank < 2 ? p2p_bounce(c, 1 - c->rank, c->rank == 0) : MPI_SUCCESS;
 }
 
-static int run_multi_ping_pong(struct call *c)
+static int p2p_run_multi_ping_pong(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_bounce(c, peer, c->rank < peer);
 }
 
-static int run_ping_ping(struct call *c)
+static int p2p_run_ping_ping(struct call *c)
 {
     const int peer = 1 - c->rank;
     MPI_Request request;
@@ -68,7 +68,7 @@ static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
 }
 
 /* The sender is through when an empty message tells it that all has arrived. */
-static int run_bandwidth(struct call *c)
+static int p2p_run_bandwidth(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
     if (peer == MPI_PROC_NULL) {
@@ -83,7 +83,7 @@ static int run_bandwidth(struct call *c)
                  : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm);
 }
 
-static int run_bibandwidth(struct call *c)
+static int p2p_run_bibandwidth(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_stream(c, peer, true, true);
@@ -125,55 +125,56 @@ static int p2p_fan_out(const struct call *c, int messages)
     return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
 
-static int run_fan_in(struct call *c)
+static int p2p_run_fan_in(struct call *c)
 {
     return p2p_fan_in(c, 1);
 }
 
-static int run_fan_in_bandwidth(struct call *c)
+static int p2p_run_fan_in_bandwidth(struct call *c)
 {
     return p2p_fan_in(c, c->messages);
 }
 
-static int run_fan_out(struct call *c)
+static int p2p_run_fan_out(struct call *c)
 {
     return p2p_fan_out(c, 1);
 }
 
-static int run_fan_out_bandwidth(struct call *c)
+static int p2p_run_fan_out_bandwidth(struct call *c)
 {
     return p2p_fan_out(c, c->messages);
 }
 
-static int left_of(const struct call *c)
+static int p2p_left_of(const struct call *c)
 {
     return (c->rank + c->size - 1) % c->size;
 }
 
-static int right_of(const struct call *c)
+static int p2p_right_of(const struct call *c)
 {
     return (c->rank + 1) % c->size;
 }
 
-static int run_sendrecv(struct call *c)
+static int p2p_run_sendrecv(struct call *c)
 {
-    return MPI_Sendrecv(c->send, c->count, c->type, right_of(c), TAG, c->recv, c->count, c->type,
-                        left_of(c), TAG, c->comm, MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(c->send, c->count, c->type, p2p_right_of(c), TAG, c->recv, c->count,
+                        c->type, p2p_left_of(c), TAG, c->comm, MPI_STATUS_IGNORE);
 }
 
 /* The receive is the request that is tested and waited for; the send is its twin. */
-static int start_isend_irecv(struct call *c)
+static int p2p_start_isend_irecv(struct call *c)
 {
-    int err = MPI_Irecv(c->recv, c->count, c->type, left_of(c), TAG, c->comm, &c->request);
+    int err = MPI_Irecv(c->recv, c->count, c->type, p2p_left_of(c), TAG, c->comm, &c->request);
     if (err == MPI_SUCCESS) {
-        err = MPI_Isend(c->send, c->count, c->type, right_of(c), TAG, c->comm, &c->request_twin);
+        err =
+            MPI_Isend(c->send, c->count, c->type, p2p_right_of(c), TAG, c->comm, &c->request_twin);
     }
     return err;
 }
 
-static int run_isend_irecv(struct call *c)
+static int p2p_run_isend_irecv(struct call *c)
 {
-    int err = start_isend_irecv(c);
+    int err = p2p_start_isend_irecv(c);
     if (err == MPI_SUCCESS) {
         err = ictusi_operation_wait(c);
     }
@@ -182,7 +183,7 @@ static int run_isend_irecv(struct call *c)
 
 /* With all neighbours at once. Tags tell messages apart where several of them are one process: the
  * sender numbers them. */
-static int run_exchange(struct call *c)
+static int p2p_run_exchange(struct call *c)
 {
     const struct topology *t = &c->topology;
     int made = 0;
@@ -203,52 +204,52 @@ const struct operation ictusi_point_to_point[] = {
     {.name = "ping_pong",
      .summary = "a round trip of MPI_Send and MPI_Recv between ranks 0 and 1",
      .shape = SHAPE_PING_PONG,
-     .run = run_ping_pong},
+     .run = p2p_run_ping_pong},
     {.name = "ping_ping",
      .summary = "ranks 0 and 1 send to each other at once",
      .shape = SHAPE_PING_PONG,
-     .run = run_ping_ping},
+     .run = p2p_run_ping_ping},
     {.name = "multi_ping_pong",
      .summary = "round trips between the first and the second half",
      .shape = SHAPE_PAIRS,
-     .run = run_multi_ping_pong},
+     .run = p2p_run_multi_ping_pong},
     {.name = "bandwidth",
      .summary = "many messages at once from the first half to the second half, and one reply",
      .shape = SHAPE_STREAM,
-     .run = run_bandwidth},
+     .run = p2p_run_bandwidth},
     {.name = "bibandwidth",
      .summary = "many messages at once between the halves, both ways",
      .shape = SHAPE_STREAMS,
-     .run = run_bibandwidth},
+     .run = p2p_run_bibandwidth},
     {.name = "sendrecv",
      .summary = "MPI_Sendrecv around the ring",
      .shape = SHAPE_SHIFT,
-     .run = run_sendrecv},
+     .run = p2p_run_sendrecv},
     {.name = "isend_irecv",
      .summary = "MPI_Isend and MPI_Irecv around the ring",
      .shape = SHAPE_SHIFT,
-     .run = run_isend_irecv,
-     .start = start_isend_irecv},
+     .run = p2p_run_isend_irecv,
+     .start = p2p_start_isend_irecv},
     {.name = "exchange",
      .summary = "MPI_Isend and MPI_Irecv with all neighbours at once",
      .shape = SHAPE_EXCHANGE,
-     .run = run_exchange},
+     .run = p2p_run_exchange},
     {.name = "fan_in",
      .summary = "a message from each other process to the root, received from MPI_ANY_SOURCE",
      .shape = SHAPE_FAN_IN,
-     .run = run_fan_in},
+     .run = p2p_run_fan_in},
     {.name = "fan_in_bandwidth",
      .summary = "many messages at once from each other process to the root, from any source",
      .shape = SHAPE_FAN_INS,
-     .run = run_fan_in_bandwidth},
+     .run = p2p_run_fan_in_bandwidth},
     {.name = "fan_out",
      .summary = "a message from the root to each other process, received from MPI_ANY_SOURCE",
      .shape = SHAPE_FAN_OUT,
-     .run = run_fan_out},
+     .run = p2p_run_fan_out},
     {.name = "fan_out_bandwidth",
      .summary = "many messages at once from the root to each other process, from any source",
      .shape = SHAPE_FAN_OUTS,
-     .run = run_fan_out_bandwidth},
+     .run = p2p_run_fan_out_bandwidth},
     {.name = NULL},
 };
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

@@ -21,12 +21,12 @@ static int persistent_peer(const struct call *c)
     return c->rank < 2 ? 1 - c->rank : MPI_PROC_NULL;
 }
 
-static bool is_first(const struct call *c)
+static bool persistent_is_first(const struct call *c)
 {
     return c->rank < persistent_peer(c);
 }
 
-static int release_requests(struct call *c)
+static int persistent_release_requests(struct call *c)
 {
     int err = MPI_SUCCESS;
     while (c->request_count > 0 && err == MPI_SUCCESS) {
@@ -35,7 +35,7 @@ static int release_requests(struct call *c)
     return err;
 }
 
-static int prepare_sends(struct call *c, int peer, int n)
+static int persistent_prepare_sends(struct call *c, int peer, int n)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
@@ -47,7 +47,7 @@ static int prepare_sends(struct call *c, int peer, int n)
 }
 
 /* Each is received where no other one is. */
-static int prepare_receives(struct call *c, int peer, int n)
+static int persistent_prepare_receives(struct call *c, int peer, int n)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
@@ -60,14 +60,14 @@ static int prepare_receives(struct call *c, int peer, int n)
 
 enum { REQUEST_SEND, REQUEST_RECEIVE };
 
-static int prepare_round_trip(struct call *c)
+static int persistent_prepare_round_trip(struct call *c)
 {
     const int peer = persistent_peer(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    const int err = prepare_sends(c, peer, 1);
-    return err == MPI_SUCCESS ? prepare_receives(c, peer, 1) : err;
+    const int err = persistent_prepare_sends(c, peer, 1);
+    return err == MPI_SUCCESS ? persistent_prepare_receives(c, peer, 1) : err;
 }
 
 static int persistent_finish(struct call *c, int which)
@@ -76,58 +76,59 @@ static int persistent_finish(struct call *c, int which)
     return err == MPI_SUCCESS ? MPI_Wait(&c->requests[which], MPI_STATUS_IGNORE) : err;
 }
 
-static int run_round_trip(struct call *c)
+static int persistent_run_round_trip(struct call *c)
 {
     if (c->request_count == 0) {
         return MPI_SUCCESS;
     }
-    const bool first = is_first(c);
+    const bool first = persistent_is_first(c);
     const int err = persistent_finish(c, first ? REQUEST_SEND : REQUEST_RECEIVE);
     return err == MPI_SUCCESS ? persistent_finish(c, first ? REQUEST_RECEIVE : REQUEST_SEND) : err;
 }
 
-static int prepare_stream(struct call *c)
+static int persistent_prepare_stream(struct call *c)
 {
     const int peer = persistent_peer(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    return is_first(c) ? prepare_sends(c, peer, c->messages)
-                       : prepare_receives(c, peer, c->messages);
+    return persistent_is_first(c) ? persistent_prepare_sends(c, peer, c->messages)
+                                  : persistent_prepare_receives(c, peer, c->messages);
 }
 
-static int prepare_streams(struct call *c)
+static int persistent_prepare_streams(struct call *c)
 {
     const int peer = persistent_peer(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    const int err = prepare_receives(c, peer, c->messages);
-    return err == MPI_SUCCESS ? prepare_sends(c, peer, c->messages) : err;
+    const int err = persistent_prepare_receives(c, peer, c->messages);
+    return err == MPI_SUCCESS ? persistent_prepare_sends(c, peer, c->messages) : err;
 }
 
-static int run_all_requests(struct call *c)
+static int persistent_run_all_requests(struct call *c)
 {
     const int err = MPI_Startall(c->request_count, c->requests);
     return err == MPI_SUCCESS ? MPI_Waitall(c->request_count, c->requests, c->statuses) : err;
 }
 
 /* The sender is through when an empty message tells it that all has arrived. */
-static int run_stream(struct call *c)
+static int persistent_run_stream(struct call *c)
 {
     const int peer = persistent_peer(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    const int err = run_all_requests(c);
+    const int err = persistent_run_all_requests(c);
     if (err != MPI_SUCCESS) {
         return err;
     }
-    return is_first(c) ? MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE)
-                       : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm);
+    return persistent_is_first(c)
+               ? MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE)
+               : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm);
 }
 
-static int prepare_shift(struct call *c)
+static int persistent_prepare_shift(struct call *c)
 {
     const int left = (c->rank + c->size - 1) % c->size;
     int err = MPI_Recv_init(c->recv, c->count, c->type, left, TAG, c->comm, &c->request);
@@ -138,19 +139,19 @@ static int prepare_shift(struct call *c)
     return err;
 }
 
-static int start_shift(struct call *c)
+static int persistent_start_shift(struct call *c)
 {
     const int err = MPI_Start(&c->request);
     return err == MPI_SUCCESS ? MPI_Start(&c->request_twin) : err;
 }
 
-static int run_shift(struct call *c)
+static int persistent_run_shift(struct call *c)
 {
-    const int err = start_shift(c);
+    const int err = persistent_start_shift(c);
     return err == MPI_SUCCESS ? ictusi_operation_wait(c) : err;
 }
 
-static int release_shift(struct call *c)
+static int persistent_release_shift(struct call *c)
 {
     const int err = MPI_Request_free(&c->request);
     return err == MPI_SUCCESS ? MPI_Request_free(&c->request_twin) : err;
@@ -158,7 +159,7 @@ static int release_shift(struct call *c)
 
 #if MPI_VERSION >= 4
 /* Call fit has made sure that the elements can be shared out evenly. */
-static int prepare_partitions(struct call *c)
+static int persistent_prepare_partitions(struct call *c)
 {
     const int peer = persistent_peer(c);
     const MPI_Count each = c->count / c->partitions;
@@ -185,12 +186,12 @@ static int partitions_send(struct call *c)
     return err == MPI_SUCCESS ? MPI_Wait(&c->requests[REQUEST_SEND], MPI_STATUS_IGNORE) : err;
 }
 
-static int run_partitions(struct call *c)
+static int persistent_run_partitions(struct call *c)
 {
     if (c->request_count == 0) {
         return MPI_SUCCESS;
     }
-    const bool first = is_first(c);
+    const bool first = persistent_is_first(c);
     const int err = first ? partitions_send(c) : persistent_finish(c, REQUEST_RECEIVE);
     if (err != MPI_SUCCESS) {
         return err;
@@ -199,7 +200,8 @@ static int run_partitions(struct call *c)
 }
 
 #define PARTITIONED                                                                                \
-    .run = run_partitions, .prepare = prepare_partitions, .release = release_requests
+    .run = persistent_run_partitions, .prepare = persistent_prepare_partitions,                    \
+    .release = persistent_release_requests
 #else
 #define PARTITIONED .absent = "MPI_Psend_init, which MPI has had since version 4.0"
 #endif
@@ -208,34 +210,34 @@ const struct operation ictusi_persistent_p2p[] = {
     {.name = "ping_pong_init",
      .summary = "a round trip of persistent requests between ranks 0 and 1",
      .shape = SHAPE_PING_PONG,
-     .run = run_round_trip,
-     .prepare = prepare_round_trip,
-     .release = release_requests},
+     .run = persistent_run_round_trip,
+     .prepare = persistent_prepare_round_trip,
+     .release = persistent_release_requests},
     {.name = "multi_ping_pong_init",
      .summary = "round trips of persistent requests between the halves",
      .shape = SHAPE_PAIRS,
-     .run = run_round_trip,
-     .prepare = prepare_round_trip,
-     .release = release_requests},
+     .run = persistent_run_round_trip,
+     .prepare = persistent_prepare_round_trip,
+     .release = persistent_release_requests},
     {.name = "bandwidth_init",
      .summary = "many persistent requests at once to the second half, and an answer",
      .shape = SHAPE_STREAM,
-     .run = run_stream,
-     .prepare = prepare_stream,
-     .release = release_requests},
+     .run = persistent_run_stream,
+     .prepare = persistent_prepare_stream,
+     .release = persistent_release_requests},
     {.name = "bibandwidth_init",
      .summary = "many persistent requests at once between the halves, both ways",
      .shape = SHAPE_STREAMS,
-     .run = run_all_requests,
-     .prepare = prepare_streams,
-     .release = release_requests},
+     .run = persistent_run_all_requests,
+     .prepare = persistent_prepare_streams,
+     .release = persistent_release_requests},
     {.name = "isend_irecv_init",
      .summary = "MPI_Start of a persistent send and receive around the ring",
      .shape = SHAPE_SHIFT,
-     .run = run_shift,
-     .start = start_shift,
-     .prepare = prepare_shift,
-     .release = release_shift},
+     .run = persistent_run_shift,
+     .start = persistent_start_shift,
+     .prepare = persistent_prepare_shift,
+     .release = persistent_release_shift},
     {.name = "ping_pong_partitioned",
      .summary = "a round trip of partitioned messages between ranks 0 and 1",
      .shape = SHAPE_PING_PONG,

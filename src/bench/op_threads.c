@@ -75,7 +75,7 @@ static void *crew_work(void *given)
     }
 }
 
-static int run_threads(struct call *c)
+static int threads_run(struct call *c)
 {
     struct crew *crew = c->crew;
     if (!crew) {
@@ -91,7 +91,7 @@ static int run_threads(struct call *c)
     return err == MPI_SUCCESS ? atomic_load(&crew->error) : err;
 }
 
-static int release_threads(struct call *c)
+static int threads_release(struct call *c)
 {
     struct crew *crew = c->crew;
     if (!crew) {
@@ -108,7 +108,7 @@ static int release_threads(struct call *c)
     return MPI_SUCCESS;
 }
 
-static int prepare_threads(struct call *c)
+static int threads_prepare(struct call *c)
 {
     if (c->rank > 1) {
         return MPI_SUCCESS;
@@ -124,7 +124,7 @@ static int prepare_threads(struct call *c)
         struct crew_member *member = &crew->members[crew->count];
         *member = (struct crew_member){.crew = crew, .place = i};
         if (pthread_create(&member->thread, NULL, crew_work, member)) {
-            (void)release_threads(c);
+            (void)threads_release(c);
             return MPI_ERR_NO_MEM;
         }
         crew->count++;
@@ -136,9 +136,9 @@ const struct operation ictusi_threaded[] = {
     {.name = "ping_pong_threads",
      .summary = "round trips of threads of ranks 0 and 1, all at once",
      .shape = SHAPE_THREADS,
-     .run = run_threads,
-     .prepare = prepare_threads,
-     .release = release_threads},
+     .run = threads_run,
+     .prepare = threads_prepare,
+     .release = threads_release},
     {.name = NULL},
 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* What would hang or crash is refused before it is called. */
-static int check_defects(const struct operation *operation, const struct ictus_bench_plan *plan,
-                         int size, struct ictus_why *why)
+static int plan_check_defects(const struct operation *operation,
+                              const struct ictus_bench_plan *plan, int size, struct ictus_why *why)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
@@ -39,8 +39,8 @@ int ictusi_plan_types(const struct ictus_bench_plan *plan, struct datatype *type
     return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
 }
 
-static int check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
-                       struct ictus_why *why)
+static int plan_check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
+                            struct ictus_why *why)
 {
     struct datatype type;
     struct reduction reduction;
@@ -93,8 +93,8 @@ static bool extras_cut_pairs(const struct operation *operation, const struct ict
 }
 
 /* A partitioned message is handed over in equal parts. Types have been checked. */
-static int check_partitions(const struct operation *operation, const struct ictus_bench_plan *plan,
-                            struct ictus_why *why)
+static int plan_check_partitions(const struct operation *operation,
+                                 const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     const int partitions = plan->partitions > 0 ? plan->partitions : PARTITIONS;
     struct datatype type;
@@ -113,8 +113,8 @@ static int check_partitions(const struct operation *operation, const struct ictu
 }
 
 /* What the plan asks of streams and of one-sided operations. */
-static int check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why)
+static int plan_check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
+                             struct ictus_why *why)
 {
     enum window_kind kind = WINDOW_CREATE;
     if (plan->messages < 0 || plan->messages > MESSAGES_MAX) {
@@ -142,8 +142,8 @@ static int check_extras(const struct operation *operation, const struct ictus_be
  * Threads must be asked for, and MPI must have been initialised for them. MPI_Init is over: its
  * instants must be given.
  */
-static int check_threads(const struct operation *operation, const struct ictus_bench_plan *plan,
-                         struct ictus_why *why)
+static int plan_check_threads(const struct operation *operation,
+                              const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     int up = 0;
     int level = MPI_THREAD_MULTIPLE;
@@ -172,8 +172,8 @@ static int check_threads(const struct operation *operation, const struct ictus_b
 }
 
 /* What the plan's layout and topology ask for; sizes have been checked. */
-static int check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why)
+static int plan_check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
+                             struct ictus_why *why)
 {
     const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     struct topology_options topology;
@@ -203,8 +203,8 @@ static int check_layout(const struct operation *operation, const struct ictus_be
 }
 
 /* Whether the neighbours that the plan asks for are there. */
-static int check_topology(const struct operation *operation, const struct ictus_bench_plan *plan,
-                          int size, struct ictus_why *why)
+static int plan_check_topology(const struct operation *operation,
+                               const struct ictus_bench_plan *plan, int size, struct ictus_why *why)
 {
     struct topology_options options;
     struct topology topology;
@@ -230,7 +230,7 @@ int ictusi_plan_possible(const struct operation *operation, const struct ictus_b
     if (plan->in_place && (!shape->in_place || operation->mockup)) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
     }
-    const int unfit = check_extras(operation, plan, why);
+    const int unfit = plan_check_extras(operation, plan, why);
     if (unfit) {
         return unfit;
     }
@@ -243,10 +243,10 @@ int ictusi_plan_possible(const struct operation *operation, const struct ictus_b
                              "%s is bound to one root and one buffer, so neither can be rotated",
                              operation->name);
     }
-    int err = check_types(operation, plan, why);
-    err = err ? err : check_partitions(operation, plan, why);
-    err = err ? err : check_threads(operation, plan, why);
-    return err ? err : check_layout(operation, plan, why);
+    int err = plan_check_types(operation, plan, why);
+    err = err ? err : plan_check_partitions(operation, plan, why);
+    err = err ? err : plan_check_threads(operation, plan, why);
+    return err ? err : plan_check_layout(operation, plan, why);
 }
 
 int ictusi_plan_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
@@ -257,7 +257,7 @@ int ictusi_plan_fits(const struct operation *operation, const struct ictus_bench
                              plan->root, size - 1);
     }
     int err = ictusi_plan_possible(operation, plan, why);
-    err = err ? err : check_topology(operation, plan, size, why);
+    err = err ? err : plan_check_topology(operation, plan, size, why);
     if (err) {
         return err;
     }
@@ -265,5 +265,5 @@ int ictusi_plan_fits(const struct operation *operation, const struct ictus_bench
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs at least two processes",
                              operation->name);
     }
-    return check_defects(operation, plan, size, why);
+    return plan_check_defects(operation, plan, size, why);
 }

@@ -22,7 +22,7 @@ struct ictus_plugins {
     int row_count;
 };
 
-static int run_user(struct call *call)
+static int plugin_run_user(struct call *call)
 {
     const struct ictus_plugin_operation *user = call->operation->user;
     return user->run(call->plugin);
@@ -69,7 +69,7 @@ static int plugin_add_row(struct ictus_plugins *plugins, const struct ictus_plug
         .name = user->name,
         .summary = user->summary ? user->summary : path,
         .shape = SHAPE_USER,
-        .run = run_user,
+        .run = plugin_run_user,
         .user = user,
     };
     return ICTUS_OK;

@@ -140,8 +140,8 @@ static void collection_append(struct collection *all, const struct columns *c, i
     all->values[ICTUS_REDUCE_WAIT][all->n] = 1e-9 * (double)c->wait[i];
 }
 
-static void append_ranks(struct collection *all, const double *table, int64_t n, int64_t i,
-                         int processes)
+static void reduce_append_ranks(struct collection *all, const double *table, int64_t n, int64_t i,
+                                int processes)
 {
     for (int rank = 0; table && rank < processes; rank++) {
         all->ranks_s[all->n * processes + rank] = table[n + rank * n + i];
@@ -149,8 +149,8 @@ static void append_ranks(struct collection *all, const double *table, int64_t n,
 }
 
 /* Every process's times, rank by rank; NULL where they are not asked for. */
-static int gather_ranks(const struct scheme *scheme, const struct collection *all,
-                        const struct sample *samples, int64_t n, double **table)
+static int reduce_gather_ranks(const struct scheme *scheme, const struct collection *all,
+                               const struct sample *samples, int64_t n, double **table)
 {
     if (!all->keep_ranks) {
         return ICTUS_OK;
@@ -187,7 +187,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
         err = batch_combine(&c, scheme, call, samples, n);
     }
     if (!err) {
-        err = gather_ranks(scheme, all, samples, n, &table);
+        err = reduce_gather_ranks(scheme, all, samples, n, &table);
     }
     for (int64_t i = 0; i < n && !err; i++) {
         /* Late on one process: what the others measured depends on when that one came. */
@@ -197,7 +197,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
         }
         if (place.rank == 0) {
             collection_append(all, &c, n, i, place.size);
-            append_ranks(all, table, n, i, place.size);
+            reduce_append_ranks(all, table, n, i, place.size);
         }
         all->n++;
     }

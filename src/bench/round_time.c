@@ -82,7 +82,7 @@ static int round_time_init(struct scheme *scheme, struct ictus_why *why)
 }
 
 /* Lines 6-16: agree on a start and wait for it. */
-static int start_together(struct scheme *scheme, struct sample *sample)
+static int round_start_together(struct scheme *scheme, struct sample *sample)
 {
     const struct round_time_options *options = scheme->options;
     const struct round_time *state = scheme->state;
@@ -100,7 +100,7 @@ static int start_together(struct scheme *scheme, struct sample *sample)
     return ICTUS_OK;
 }
 
-static int measure_round_time(struct scheme *scheme, struct call *call, double budget_s,
+static int round_time_measure(struct scheme *scheme, struct call *call, double budget_s,
                               struct sample *samples, int64_t *n)
 {
     const int64_t begin = ictusi_source_read(scheme->clock->source);
@@ -109,7 +109,7 @@ static int measure_round_time(struct scheme *scheme, struct call *call, double b
     while (made < *n && !out_of_time) {
         struct sample *sample = &samples[made];
         ictusi_call_next(call);
-        int err = start_together(scheme, sample);
+        int err = round_start_together(scheme, sample);
         if (!err) {
             err = ictusi_time_call(scheme->clock, call, sample);
         }
@@ -142,6 +142,6 @@ const struct scheme_ops ictusi_scheme_round_time = {
     .params = params,
     .options_size = sizeof(struct round_time_options),
     .init = round_time_init,
-    .measure = measure_round_time,
+    .measure = round_time_measure,
     .fini = round_time_fini,
 };

@@ -11,8 +11,8 @@
 static const struct spec_param no_params[] = {{NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /* S23: every repetition begins at a common instant; late starts are marked. */
-static int measure_harmonize(struct scheme *scheme, struct call *call, double budget_s,
-                             struct sample *samples, int64_t *n)
+static int scheme_measure_harmonize(struct scheme *scheme, struct call *call, double budget_s,
+                                    struct sample *samples, int64_t *n)
 {
     (void)budget_s;
     int64_t made = 0;
@@ -39,7 +39,7 @@ const struct scheme_ops ictusi_scheme_harmonize = {
     .summary = "a common instant for each repetition; late starts are marked",
     .reduction = ICTUS_REDUCE_MAX,
     .params = no_params,
-    .measure = measure_harmonize,
+    .measure = scheme_measure_harmonize,
 };
 
 static const struct scheme_ops *const registry[] = {

@@ -104,7 +104,7 @@ struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew)
     return skew->clock;
 }
 
-static int64_t on_common_clock(const struct ictus_skew *s, int64_t local)
+static int64_t skew_on_common_clock(const struct ictus_skew *s, int64_t local)
 {
     struct ictus_time truth = {0};
     /* Where the truth is known, skews are free of the error of the clock. */
@@ -144,8 +144,8 @@ static int skew_measure(struct ictus_skew *s, const struct subject *subject, int
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t *words = s->exits + i * WORDS;
-        words[OF_EXIT] = on_common_clock(s, words[OF_EXIT]);
-        words[OF_ENTRY] = on_common_clock(s, words[OF_ENTRY]);
+        words[OF_EXIT] = skew_on_common_clock(s, words[OF_EXIT]);
+        words[OF_ENTRY] = skew_on_common_clock(s, words[OF_ENTRY]);
     }
     err = ictusi_sync_agree(s->entry, err, NULL);
     if (!err && MPI_Gather(s->exits, (int)n * WORDS, MPI_INT64_T, s->gathered, (int)n * WORDS,

@@ -52,7 +52,7 @@ static int turn_of(const struct check *c, int rank, int b, int64_t i)
 }
 
 /* What rank contributes to element i of block b in a reduction: each one's part shows. */
-static int64_t check_contribution(const struct check *c, int rank, int b, int64_t i)
+static int64_t verify_check_contribution(const struct check *c, int rank, int b, int64_t i)
 {
     const int turn = turn_of(c, rank, b, i);
     /* Of an even number of processes each has even and odd turns. */
@@ -86,7 +86,7 @@ static int64_t check_contribution(const struct check *c, int rank, int b, int64_
 }
 
 /* What rank sends in element i of block b where nothing is reduced. */
-static int64_t check_plain(int rank, int b, int64_t i)
+static int64_t verify_check_plain(int rank, int b, int64_t i)
 {
     /*
      * The factors are prime to the cycle: what is off by less than a cycle of ranks, of blocks or
@@ -96,37 +96,39 @@ static int64_t check_plain(int rank, int b, int64_t i)
 }
 
 /* Logical values in a C bool are 0 and 1: moved data must fit as well. */
-static int64_t check_fit(const struct check *c, int64_t value)
+static int64_t verify_check_fit(const struct check *c, int64_t value)
 {
     return c->type.class == CLASS_LOGICAL ? value & 1 : value;
 }
 
-static bool check_reduces(const struct check *c)
+static bool verify_check_reduces(const struct check *c)
 {
     return ictusi_operation_shape(c->call->operation->shape)->reduces;
 }
 
-static int64_t check_sent(const struct check *c, int rank, int b, int64_t i)
+static int64_t verify_check_sent(const struct check *c, int rank, int b, int64_t i)
 {
-    return check_fit(c, check_reduces(c) ? check_contribution(c, rank, b, i)
-                                         : check_plain(rank, b, i));
+    return verify_check_fit(c, verify_check_reduces(c) ? verify_check_contribution(c, rank, b, i)
+                                                       : verify_check_plain(rank, b, i));
 }
 
 /* The reduction over ranks [first, last]. */
-static int64_t check_reduced(const struct check *c, int first, int last, int b, int64_t i)
+static int64_t verify_check_reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
-    int64_t value = check_sent(c, first, b, i);
+    int64_t value = verify_check_sent(c, first, b, i);
     for (int rank = first + 1; rank <= last; rank++) {
-        value = ictusi_reduction_apply(c->reduction.kind, value, check_sent(c, rank, b, i));
+        value = ictusi_reduction_apply(c->reduction.kind, value, verify_check_sent(c, rank, b, i));
     }
     return value;
 }
 
-static void check_fill(const struct check *c, void *buffer, int rank, int first_block, int blocks)
+static void verify_check_fill(const struct check *c, void *buffer, int rank, int first_block,
+                              int blocks)
 {
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < c->call->elements; i = element_after(c, i)) {
-            c->type.set(element_at(c, buffer, b, i), check_sent(c, rank, first_block + b, i));
+            c->type.set(element_at(c, buffer, b, i),
+                        verify_check_sent(c, rank, first_block + b, i));
         }
     }
 }
@@ -137,7 +139,7 @@ static int sent_blocks(const struct call *call)
                                              ictusi_operation_shape(call->operation->shape)->sends);
 }
 
-static int received_blocks(const struct call *call)
+static int verify_received_blocks(const struct call *call)
 {
     /* A broadcast receives where it sends from. */
     return call->operation->shape == SHAPE_BCAST
@@ -147,7 +149,7 @@ static int received_blocks(const struct call *call)
 }
 
 /* The value that must stand in element i of what comes from the partner; likewise. */
-static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
+static bool verify_expected_of_pair(const struct check *c, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const enum shape shape = call->operation->shape;
@@ -158,41 +160,41 @@ static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
     if (partner == MPI_PROC_NULL || (first_half && to_second) || (!first_half && to_first)) {
         return false;
     }
-    *value = check_sent(c, partner, 0, i);
+    *value = verify_check_sent(c, partner, 0, i);
     return true;
 }
 
 /* What the target held, reduced with what the origin sent. */
-static bool expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
+static bool verify_expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int partner = ictusi_operation_partner(call);
     if (partner == MPI_PROC_NULL || call->rank < partner) {
         return false;
     }
-    *value = ictusi_reduction_apply(c->reduction.kind, check_sent(c, partner, 0, i),
-                                    check_sent(c, call->rank, b, i));
+    *value = ictusi_reduction_apply(c->reduction.kind, verify_check_sent(c, partner, 0, i),
+                                    verify_check_sent(c, call->rank, b, i));
     return true;
 }
 
 /* What the root took came from whom the status of its receive says; the others get their block. */
-static bool expected_of_fan(const struct check *c, int b, int64_t i, int64_t *value)
+static bool verify_expected_of_fan(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const bool is_root = call->rank == call->root;
     const enum shape shape = call->operation->shape;
     if (shape == SHAPE_FAN_OUT || shape == SHAPE_FAN_OUTS) {
-        *value = check_sent(c, call->root, call->rank, i);
+        *value = verify_check_sent(c, call->root, call->rank, i);
         return !is_root;
     }
     const int messages = shape == SHAPE_FAN_INS ? call->messages : 1;
     const bool is_received = is_root && b < (call->size - 1) * messages;
-    *value = is_received ? check_sent(c, call->statuses[b].MPI_SOURCE, 0, i) : 0;
+    *value = is_received ? verify_check_sent(c, call->statuses[b].MPI_SOURCE, 0, i) : 0;
     return is_received;
 }
 
 /* What the neighbour sends that the block comes from, if there is one. */
-static bool expected_of_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
+static bool verify_expected_of_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const struct source_neighbor *source = &call->topology.sources[b];
@@ -200,14 +202,14 @@ static bool expected_of_neighbor(const struct check *c, int b, int64_t i, int64_
     if (source->rank == MPI_PROC_NULL) {
         return false;
     }
-    *value = check_sent(c, source->rank, same ? 0 : source->slot[c->order], i);
+    *value = verify_check_sent(c, source->rank, same ? 0 : source->slot[c->order], i);
     /* Of logical values, one order is what the other spoils. */
     return same || c->type.class != CLASS_LOGICAL ||
            source->slot[SLOT_ASCENDING] == source->slot[SLOT_DESCENDING];
 }
 
-/* Of operations whose data comes from a neighbour or a partner: as check_expected(). */
-static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
+/* Of operations whose data comes from a neighbour or a partner: as verify_check_expected(). */
+static bool verify_check_from_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int left = (call->rank + call->size - 1) % call->size;
@@ -215,13 +217,13 @@ static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t
     case SHAPE_NEIGHBOR_ALLGATHER:
     case SHAPE_NEIGHBOR_ALLTOALL:
     case SHAPE_EXCHANGE:
-        return expected_of_neighbor(c, b, i, value);
+        return verify_expected_of_neighbor(c, b, i, value);
     case SHAPE_SHIFT:
-        *value = check_sent(c, left, 0, i);
+        *value = verify_check_sent(c, left, 0, i);
         return true;
     case SHAPE_PING_PONG:
     case SHAPE_THREADS:
-        *value = check_sent(c, 1 - call->rank, b, i);
+        *value = verify_check_sent(c, 1 - call->rank, b, i);
         return call->rank < 2;
     case SHAPE_PAIRS:
     case SHAPE_STREAM:
@@ -230,62 +232,62 @@ static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t
     case SHAPE_PUTS:
     case SHAPE_GET:
     case SHAPE_GETS:
-        return expected_of_pair(c, i, value);
+        return verify_expected_of_pair(c, i, value);
     case SHAPE_ACCUMULATE:
     case SHAPE_ACCUMULATES:
-        return expected_of_target(c, b, i, value);
+        return verify_expected_of_target(c, b, i, value);
     case SHAPE_FAN_IN:
     case SHAPE_FAN_INS:
     case SHAPE_FAN_OUT:
     case SHAPE_FAN_OUTS:
-        return expected_of_fan(c, b, i, value);
+        return verify_expected_of_fan(c, b, i, value);
     default:
         return false;
     }
 }
 
 /* The value that must stand in element i of received block b; false where nothing is defined. */
-static bool check_expected(const struct check *c, int b, int64_t i, int64_t *value)
+static bool verify_check_expected(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int last = call->size - 1;
     switch (call->operation->shape) {
     case SHAPE_BCAST:
-        *value = check_sent(c, call->root, b, i);
+        *value = verify_check_sent(c, call->root, b, i);
         return true;
     case SHAPE_REDUCE:
-        *value = check_reduced(c, 0, last, b, i);
+        *value = verify_check_reduced(c, 0, last, b, i);
         return call->rank == call->root;
     case SHAPE_ALLREDUCE:
-        *value = check_reduced(c, 0, last, b, i);
+        *value = verify_check_reduced(c, 0, last, b, i);
         return true;
     case SHAPE_GATHER:
-        *value = check_sent(c, b, 0, i);
+        *value = verify_check_sent(c, b, 0, i);
         return call->rank == call->root;
     case SHAPE_ALLGATHER:
-        *value = check_sent(c, b, 0, i);
+        *value = verify_check_sent(c, b, 0, i);
         return true;
     case SHAPE_SCATTER:
-        *value = check_sent(c, call->root, call->rank, i);
+        *value = verify_check_sent(c, call->root, call->rank, i);
         return call->recv != MPI_IN_PLACE;
     case SHAPE_ALLTOALL:
-        *value = check_sent(c, b, call->rank, i);
+        *value = verify_check_sent(c, b, call->rank, i);
         return true;
     case SHAPE_REDUCE_SCATTER:
-        *value = check_reduced(c, 0, last, call->rank, i);
+        *value = verify_check_reduced(c, 0, last, call->rank, i);
         return true;
     case SHAPE_SCAN:
-        *value = check_reduced(c, 0, call->rank, b, i);
+        *value = verify_check_reduced(c, 0, call->rank, b, i);
         return true;
     case SHAPE_EXSCAN:
-        *value = call->rank ? check_reduced(c, 0, call->rank - 1, b, i) : 0;
+        *value = call->rank ? verify_check_reduced(c, 0, call->rank - 1, b, i) : 0;
         return call->rank > 0;
     case SHAPE_REDUCE_LOCAL:
-        *value = ictusi_reduction_apply(c->reduction.kind, check_sent(c, call->rank, b, i),
-                                        check_sent(c, call->rank + 1, b, i));
+        *value = ictusi_reduction_apply(c->reduction.kind, verify_check_sent(c, call->rank, b, i),
+                                        verify_check_sent(c, call->rank + 1, b, i));
         return true;
     default:
-        return check_from_neighbor(c, b, i, value);
+        return verify_check_from_neighbor(c, b, i, value);
     }
 }
 
@@ -296,10 +298,10 @@ static unsigned char *call_received(const struct call *call)
 }
 
 /* Have in each element what must not be there, so that a call that does nothing is found out. */
-static void check_spoil(const struct check *c)
+static void verify_check_spoil(const struct check *c)
 {
     unsigned char *received = call_received(c->call);
-    const int blocks = received_blocks(c->call);
+    const int blocks = verify_received_blocks(c->call);
     if (c->call->owns_type) {
         memset(received, GAP, (size_t)blocks * c->call->layout.extent);
     }
@@ -310,7 +312,7 @@ static void check_spoil(const struct check *c)
              * The lowest bit flipped: wrong in every datatype, also in logical ones, and never out
              * of range.
              */
-            if (check_expected(c, b, i, &value)) {
+            if (verify_check_expected(c, b, i, &value)) {
                 c->type.set(element_at(c, received, b, i), value ^ 1);
             }
         }
@@ -318,37 +320,37 @@ static void check_spoil(const struct check *c)
 }
 
 /* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
-static void fill_all(const struct check *c)
+static void verify_fill_all(const struct check *c)
 {
     struct call *call = c->call;
     void *recv = call->recvs[call->set];
     if (call->operation->shape == SHAPE_BCAST && call->rank != call->root) {
         return;
     }
-    check_fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
+    verify_check_fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
     if (call->operation->shape == SHAPE_ACCUMULATE || call->operation->shape == SHAPE_ACCUMULATES) {
-        check_fill(c, recv, call->rank, 0, received_blocks(call));
+        verify_check_fill(c, recv, call->rank, 0, verify_received_blocks(call));
         return;
     }
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
-        check_fill(c, recv, call->rank + 1, 0, 1);
+        verify_check_fill(c, recv, call->rank + 1, 0, 1);
         return;
     }
     if (call->send != MPI_IN_PLACE) {
         return;
     }
     if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
-        check_fill(c, element_at(c, recv, call->rank, 0), call->rank, 0, 1);
+        verify_check_fill(c, element_at(c, recv, call->rank, 0), call->rank, 0, 1);
     } else {
-        check_fill(c, recv, call->rank, 0, sent_blocks(call));
+        verify_check_fill(c, recv, call->rank, 0, sent_blocks(call));
     }
 }
 
-static int check_element(const struct check *c, int b, int64_t i, struct ictus_why *why)
+static int verify_check_element(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
     const struct call *call = c->call;
     int64_t value = 0;
-    if (!check_expected(c, b, i, &value)) {
+    if (!verify_check_expected(c, b, i, &value)) {
         return ICTUS_OK;
     }
     const int64_t found = c->type.get(element_at(c, call_received(call), b, i));
@@ -362,7 +364,7 @@ static int check_element(const struct check *c, int b, int64_t i, struct ictus_w
 }
 
 /* Nothing may be written between element i and the next one. */
-static int check_gap(const struct check *c, int b, int64_t i, struct ictus_why *why)
+static int verify_check_gap(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
     const struct call *call = c->call;
     const unsigned char *at = element_at(c, call_received(call), b, i) + c->type.size;
@@ -379,35 +381,35 @@ static int check_gap(const struct check *c, int b, int64_t i, struct ictus_why *
     return ICTUS_OK;
 }
 
-static int check_compare(const struct check *c, struct ictus_why *why)
+static int verify_check_compare(const struct check *c, struct ictus_why *why)
 {
-    const int blocks = received_blocks(c->call);
+    const int blocks = verify_received_blocks(c->call);
     int err = ICTUS_OK;
     for (int b = 0; b < blocks && !err; b++) {
         for (int64_t i = 0; i < c->call->elements && !err; i = element_after(c, i)) {
-            err = check_element(c, b, i, why);
-            err = err ? err : check_gap(c, b, i, why);
+            err = verify_check_element(c, b, i, why);
+            err = err ? err : verify_check_gap(c, b, i, why);
         }
     }
     return err;
 }
 
 /* All blocks as they should be, or all in another order where that is as good. */
-static int check_orders(struct check *c, struct ictus_why *why)
+static int verify_check_orders(struct check *c, struct ictus_why *why)
 {
-    int err = check_compare(c, why);
+    int err = verify_check_compare(c, why);
     const bool any = c->call->operation->shape == SHAPE_NEIGHBOR_ALLTOALL;
     for (int order = SLOT_ASCENDING; err && any && order < SLOT_ORDERS; order++) {
         struct ictus_why unheard = {""};
         c->order = (enum slot_order)order;
-        err = check_compare(c, &unheard) ? err : ICTUS_OK;
+        err = verify_check_compare(c, &unheard) ? err : ICTUS_OK;
     }
     c->order = SLOT_RIGHT;
     return err;
 }
 
 /* What a user's operation should leave is only known to its author. */
-static bool check_knows(const struct call *call)
+static bool verify_check_knows(const struct call *call)
 {
     return !call->operation->user;
 }
@@ -415,11 +417,11 @@ static bool check_knows(const struct call *call)
 int ictusi_verify_is_ready(struct call *call)
 {
     struct check c = {.call = call};
-    if (!check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL)) {
+    if (!verify_check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL)) {
         return MPI_SUCCESS;
     }
-    check_spoil(&c);
-    fill_all(&c);
+    verify_check_spoil(&c);
+    verify_fill_all(&c);
     /* Nobody puts into a window that is yet to be filled, even where a start was late. */
     return ictusi_operation_shape(call->operation->shape)->window == WINDOW_NONE
                ? MPI_SUCCESS
@@ -430,8 +432,8 @@ void ictusi_verify_repetition(struct call *call)
 {
     struct check c = {.call = call};
     struct ictus_why why = {""};
-    if (!check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL) ||
-        !check_orders(&c, &why)) {
+    if (!verify_check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL) ||
+        !verify_check_orders(&c, &why)) {
         return;
     }
     if (call->wrong++ == 0) {
@@ -439,33 +441,33 @@ void ictusi_verify_repetition(struct call *call)
     }
 }
 
-static int verify_check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
-                             struct ictus_why *why)
+static int call_check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
+                           struct ictus_why *why)
 {
     struct check c = {.call = call, .quick = quick};
     int err = ictusi_plan_types(plan, &c.type, &c.reduction, why);
-    if (err || !check_knows(call)) {
+    if (err || !verify_check_knows(call)) {
         return err;
     }
-    check_spoil(&c);
-    fill_all(&c);
+    verify_check_spoil(&c);
+    verify_fill_all(&c);
     /* Nobody puts into a window that is yet to be filled. */
     if (MPI_Barrier(call->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     err = ictusi_call_run(call);
-    err = err ? err : check_orders(&c, why);
+    err = err ? err : verify_check_orders(&c, why);
     return ictusi_sync_agree(call->comm, err, why);
 }
 
 int ictusi_verify_call(struct call *call, const struct ictus_bench_plan *plan,
                        struct ictus_why *why)
 {
-    return verify_check_once(call, plan, false, why);
+    return call_check_once(call, plan, false, why);
 }
 
 int ictusi_verify_glance(struct call *call, const struct ictus_bench_plan *plan,
                          struct ictus_why *why)
 {
-    return verify_check_once(call, plan, true, why);
+    return call_check_once(call, plan, true, why);
 }

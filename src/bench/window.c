@@ -67,7 +67,7 @@ static int window_first_window(struct scheme *scheme, struct call *call, double 
 }
 
 /* The instant of the first window of a batch: far enough ahead for all to hear of it. */
-static int agree_on_first(struct scheme *scheme, double window_ns, int64_t *first)
+static int window_agree_on_first(struct scheme *scheme, double window_ns, int64_t *first)
 {
     enum { AHEAD_NS = 100000 };
     /* On rank 0's clock: what the others computed is overwritten. */
@@ -76,8 +76,8 @@ static int agree_on_first(struct scheme *scheme, double window_ns, int64_t *firs
                                                                             : ICTUS_ERR_MPI;
 }
 
-static int one_window(struct scheme *scheme, struct call *call, int64_t start, int64_t end,
-                      struct sample *sample)
+static int window_run_one(struct scheme *scheme, struct call *call, int64_t start, int64_t end,
+                          struct sample *sample)
 {
     const struct ictus_clock *clock = scheme->clock;
     const int64_t local = ictusi_line_unmap(&clock->line, start);
@@ -123,7 +123,7 @@ static int window_adapt(struct scheme *scheme, const struct sample *samples, int
     return ICTUS_OK;
 }
 
-static int measure_window(struct scheme *scheme, struct call *call, double budget_s,
+static int window_measure(struct scheme *scheme, struct call *call, double budget_s,
                           struct sample *samples, int64_t *n)
 {
     (void)budget_s;
@@ -139,11 +139,11 @@ static int measure_window(struct scheme *scheme, struct call *call, double budge
         state->window_ns =
             fmax(window_ns, options->window_s > 0.0 ? 0.0 : state->window_ns * SHRINK);
         window_ns = state->window_ns;
-        err = agree_on_first(scheme, window_ns, &first);
+        err = window_agree_on_first(scheme, window_ns, &first);
     }
     while (made < *n && !err) {
         const int64_t start = first + (int64_t)((double)made * window_ns);
-        err = one_window(scheme, call, start, start + (int64_t)window_ns, &samples[made]);
+        err = window_run_one(scheme, call, start, start + (int64_t)window_ns, &samples[made]);
         made += !err;
     }
     *n = made;
@@ -162,6 +162,6 @@ const struct scheme_ops ictusi_scheme_window = {
     .params = params,
     .options_size = sizeof(struct window_options),
     .init = window_init,
-    .measure = measure_window,
+    .measure = window_measure,
     .fini = window_fini,
 };

@@ -25,7 +25,7 @@ struct ramp {
     struct backward_stats *stats;
 };
 
-static bool is_limited(const struct points *points, uint64_t i)
+static bool backward_is_limited(const struct points *points, uint64_t i)
 {
     return (points->kind[i] & POINT_OUT) && points->note[i].limit != LIMIT_NONE;
 }
@@ -62,7 +62,7 @@ static int64_t line_at(const struct ramp *ramp, uint64_t v, double slope, int64_
  * vertex; vertices that would break this lie above the line to the new one and are dropped. Each
  * point comes and goes once at most, so that a ramp takes time in proportion to its points.
  */
-static void add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
+static void backward_add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
 {
     const int64_t time = ramp->points->time[i];
     while (ramp->count >= 2) {
@@ -105,7 +105,7 @@ static uint64_t ramp_settle(struct ramp *ramp, uint64_t low)
             phi = ramp->phi[v + 1];
         }
         const int64_t room =
-            is_limited(points, i) ? points->note[i].limit - points->time[i] : INT64_MAX;
+            backward_is_limited(points, i) ? points->note[i].limit - points->time[i] : INT64_MAX;
         phi = phi < room ? phi : room;
         if (phi <= ramp_lead(points, i)) {
             return i;
@@ -152,10 +152,10 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
             break;
         }
         i--;
-        if (is_limited(points, i)) {
+        if (backward_is_limited(points, i)) {
             const int64_t limit = points->note[i].limit - points->time[i];
             if (limit < line) {
-                add_limit(ramp, i, limit);
+                backward_add_limit(ramp, i, limit);
                 limited = true;
             }
         }

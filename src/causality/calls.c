@@ -68,8 +68,8 @@ int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
  * Hand the oldest call over to the matching, which counts calls of a channel or communicator in the
  * order they were posted in.
  */
-static int commit_one(struct calls *calls, const struct call *call, struct matching *matching,
-                      uint32_t location)
+static int call_commit(struct calls *calls, const struct call *call, struct matching *matching,
+                       uint32_t location)
 {
     if (call->state != CALL_DONE) {
         calls->skipped += calls->cut && call->state == CALL_OPEN;
@@ -100,7 +100,7 @@ int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t
         if (call->state == CALL_OPEN && !at_end) {
             break;
         }
-        const int err = commit_one(calls, call, matching, location);
+        const int err = call_commit(calls, call, matching, location);
         if (err) {
             return err;
         }

@@ -143,7 +143,7 @@ static void trial_becomes_best(struct choosing *c)
  * out the other fits, so that each delay that was seen last is scored once, by a fit that did not
  * know it. Scores of two models are in the same order, by which they are compared one by one.
  */
-static int held_out(struct choosing *c, const struct model_walk *walk, int score)
+static int clock_choice_held_out(struct choosing *c, const struct model_walk *walk, int score)
 {
     int err = ICTUS_OK;
     uint64_t n = 0;
@@ -203,7 +203,8 @@ static int fit_lines(struct choosing *c)
  * stands out. Bends that all clocks seem to have are those of the clock that phi is relative to.
  * A factor is the root mean square of a clock's bends in those of the usual clock, at least 1.
  */
-static bool find_factors(const struct clock_model *m, struct model_walk *walk, double *scratch)
+static bool clock_choice_find_factors(const struct clock_model *m, struct model_walk *walk,
+                                      double *scratch)
 {
     double largest = 0;
     memset(walk->factor, 0, m->clocks * sizeof *walk->factor);
@@ -235,7 +236,7 @@ static bool find_factors(const struct clock_model *m, struct model_walk *walk, d
  * The best strength, beginning with the best so far; a walk is tried until it gets worse, twice in
  * a row, which counts only once some walk has won: the weakest ones differ from lines by nothing.
  */
-static int try_walks(struct choosing *c, bool apart)
+static int clock_choice_try_walks(struct choosing *c, bool apart)
 {
     enum { WALKS = sizeof walks / sizeof *walks, PATIENCE = 2 };
     double lowest = INFINITY;
@@ -245,7 +246,7 @@ static int try_walks(struct choosing *c, bool apart)
         struct model_walk walk = c->choice->walk;
         walk.strength = walks[i];
         walk.apart = apart;
-        err = held_out(c, &walk, SCORE_TRIAL);
+        err = clock_choice_held_out(c, &walk, SCORE_TRIAL);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK; /* that one has no solution */
             continue;
@@ -270,7 +271,7 @@ static int try_walks(struct choosing *c, bool apart)
  * Then the clocks that move more than the others, each by its own factor. One that wanders among
  * many that do not may be all that a walk is for: alike, the others pay for it.
  */
-static int try_factors(struct choosing *c)
+static int clock_choice_try_factors(struct choosing *c)
 {
     if (c->nearest == 0 || c->m->clocks < 3) {
         return ICTUS_OK;
@@ -284,10 +285,10 @@ static int try_factors(struct choosing *c)
     alike.apart = false;
     model_keep(c);
     int err = ictusi_clock_model_solve(c->m, &alike, -1, STEPS_TRIAL, false);
-    const bool some = !err && find_factors(c->m, &c->choice->walk, scratch);
+    const bool some = !err && clock_choice_find_factors(c->m, &c->choice->walk, scratch);
     model_restore(c);
     free(scratch);
-    return err || !some ? err : try_walks(c, true);
+    return err || !some ? err : clock_choice_try_walks(c, true);
 }
 
 static int fit_walk(struct choosing *c)
@@ -301,7 +302,7 @@ static int fit_walk(struct choosing *c)
  * taken off: in collectives others may be the last to come than seemed so through lines. A turn
  * that chooses the same strength once more ends it.
  */
-static int choose_walk(struct choosing *c)
+static int clock_choice_choose_walk(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = ICTUS_OK;
@@ -310,10 +311,10 @@ static int choose_walk(struct choosing *c)
         if (turn > 0) {
             c->choice->walk.strength = 0;
             c->choice->walk.apart = false;
-            err = held_out(c, &lines, SCORE_BEST);
+            err = clock_choice_held_out(c, &lines, SCORE_BEST);
         }
-        err = err ? err : try_walks(c, false);
-        err = err ? err : try_factors(c);
+        err = err ? err : clock_choice_try_walks(c, false);
+        err = err ? err : clock_choice_try_factors(c);
         if (err || (c->choice->walk.strength == 0 && turn == 0)) {
             return err;
         }
@@ -327,7 +328,7 @@ static int choose_walk(struct choosing *c)
 }
 
 /* The worst of the delays as they are seen now, as a violation. */
-static double worst_violation(const struct clock_model *m)
+static double clock_choice_worst_violation(const struct clock_model *m)
 {
     double worst = 0;
     for (uint64_t i = 0; i < m->delay_count; i++) {
@@ -336,7 +337,7 @@ static double worst_violation(const struct clock_model *m)
     return worst;
 }
 
-static double largest_move(const struct clock_model *m)
+static double clock_choice_largest_move(const struct clock_model *m)
 {
     double largest = 0;
     for (uint64_t i = 0; i < phi_count(m); i++) {
@@ -345,7 +346,7 @@ static double largest_move(const struct clock_model *m)
     return largest;
 }
 
-static double largest_error(const struct clock_model *m)
+static double clock_choice_largest_error(const struct clock_model *m)
 {
     double largest = 0;
     for (uint64_t i = 0; i < phi_count(m); i++) {
@@ -361,8 +362,8 @@ static double largest_error(const struct clock_model *m)
  */
 static bool moves_too_far(struct choosing *c, double violation)
 {
-    const double moves = largest_move(c->m);
-    if (moves <= too_far * fmax(violation, largest_error(c->m))) {
+    const double moves = clock_choice_largest_move(c->m);
+    if (moves <= too_far * fmax(violation, clock_choice_largest_error(c->m))) {
         return false;
     }
     c->choice->refused = c->choice->kind;
@@ -372,7 +373,7 @@ static bool moves_too_far(struct choosing *c, double violation)
 }
 
 /* Back to what was known before. */
-static int take_base(struct choosing *c)
+static int clock_choice_take_base(struct choosing *c)
 {
     c->choice->kind = CLOCKS_BASE;
     c->choice->walk.strength = 0;
@@ -391,7 +392,7 @@ static int take_base(struct choosing *c)
  * A walk, but the lines again where it goes too far; their phi is kept aside. Their D need not be
  * kept: the last look makes new pairs, and another solution finds it.
  */
-static int choose_above_lines(struct choosing *c, double violation)
+static int clock_choose_above_lines(struct choosing *c, double violation)
 {
     double *lines = malloc(phi_count(c->m) * sizeof *lines);
     if (!lines) {
@@ -399,7 +400,7 @@ static int choose_above_lines(struct choosing *c, double violation)
     }
     c->choice->kind = CLOCKS_LINES;
     memcpy(lines, c->m->phi, phi_count(c->m) * sizeof *lines);
-    int err = c->m->knots > 2 ? choose_walk(c) : ICTUS_OK;
+    int err = c->m->knots > 2 ? clock_choice_choose_walk(c) : ICTUS_OK;
     err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
     if (!err && c->choice->kind == CLOCKS_WALK && moves_too_far(c, violation)) {
         c->choice->kind = CLOCKS_LINES;
@@ -423,17 +424,17 @@ static int choice_make(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = choice_observe(c);
-    const double violation = worst_violation(c->m);
+    const double violation = clock_choice_worst_violation(c->m);
     const double before = ictusi_clock_model_violation(c->m);
-    err = err ? err : held_out(c, NULL, SCORE_BASE);
+    err = err ? err : clock_choice_held_out(c, NULL, SCORE_BASE);
     const double base = clock_choice_mean_of(c->scores[SCORE_BASE], c->count);
     err = err ? err : fit_lines(c);
-    err = err ? err : held_out(c, &lines, SCORE_BEST);
+    err = err ? err : clock_choice_held_out(c, &lines, SCORE_BEST);
     const double score = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     if (err || (violation <= 0 && score >= base)) {
-        return err ? err : take_base(c);
+        return err ? err : clock_choice_take_base(c);
     }
-    err = choose_above_lines(c, violation);
+    err = clock_choose_above_lines(c, violation);
     const double after = ictusi_clock_model_violation(c->m);
     const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     /*
@@ -444,13 +445,13 @@ static int choice_make(struct choosing *c)
                        (best > base && after > before / 2);
     if (!err && (moves_too_far(c, violation) || worse)) {
         c->choice->refused = c->choice->kind;
-        err = take_base(c);
+        err = clock_choice_take_base(c);
     }
     return err;
 }
 
 /* What the base shows may be as far off as what was fitted instead says, and by the fit's error. */
-static void add_declined(struct choosing *c)
+static void clock_choice_add_declined(struct choosing *c)
 {
     for (uint64_t i = 0; i < phi_count(c->m); i++) {
         c->m->error[i] += fabs(c->declined[i]);
@@ -471,7 +472,7 @@ int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
     m->mean_is_time = !err && choice->walk.apart && choice->walk.factor[m->reference] >= bends_more;
     err = err ? err : ictusi_clock_model_errors(m, &choice->walk);
     if (!err) {
-        add_declined(&c);
+        clock_choice_add_declined(&c);
     }
     free(c.declined);
     free(c.phi);

@@ -112,7 +112,7 @@ static void variances_solve(const struct solving *s, double *variance)
  * phi of a clock at a knot, from the solution. After ictusi_normal_solve() the right side is the
  * solution.
  */
-static double drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
+static double clock_errors_drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
 {
     const struct basis at = solving_basis(s, knot);
     return at.by[0] * solving_right(s, clock)[at.at[0]] +
@@ -120,15 +120,15 @@ static double drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
 }
 
 /* What phi of the clock that shows the time is at a knot, from the solution. */
-static double drawn_time(const struct solving *s, uint32_t knot)
+static double clock_errors_drawn_time(const struct solving *s, uint32_t knot)
 {
     const struct clock_model *m = s->m;
     if (!m->mean_is_time) {
-        return drawn_phi(s, m->reference, knot);
+        return clock_errors_drawn_phi(s, m->reference, knot);
     }
     double sum = 0;
     for (uint32_t u = 0; u < m->clocks; u++) {
-        sum += drawn_phi(s, u, knot);
+        sum += clock_errors_drawn_phi(s, u, knot);
     }
     return sum / m->clocks;
 }
@@ -158,9 +158,9 @@ static void errors_lean(struct solving *s, double *lean)
     }
     ictusi_normal_solve(&s->normal);
     for (uint32_t k = 0; k < m->knots; k++) {
-        const double time = drawn_time(s, k);
+        const double time = clock_errors_drawn_time(s, k);
         for (uint32_t u = 0; u < m->clocks; u++) {
-            lean[(uint64_t)u * m->knots + k] = drawn_phi(s, u, k) - time;
+            lean[(uint64_t)u * m->knots + k] = clock_errors_drawn_phi(s, u, k) - time;
         }
     }
 }
@@ -179,9 +179,9 @@ static void variances_draw(struct solving *s, double *variance)
         ictusi_normal_draw(&s->normal, &rng);
         ictusi_normal_solve(&s->normal);
         for (uint32_t k = 0; k < m->knots; k++) {
-            const double time = drawn_time(s, k);
+            const double time = clock_errors_drawn_time(s, k);
             for (uint32_t u = 0; u < m->clocks; u++) {
-                const double off = drawn_phi(s, u, k) - time;
+                const double off = clock_errors_drawn_phi(s, u, k) - time;
                 variance[(uint64_t)u * m->knots + k] += off * off / DRAWS;
             }
         }

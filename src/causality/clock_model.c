@@ -47,8 +47,8 @@ double ictusi_clock_model_at(const struct clock_model *m, const double *values, 
 }
 
 /* An instant in ticks as a position between the knots, 0 to knots - 1. */
-static double seen_position(const struct clock_model *m, const struct least_delays *d,
-                            int64_t instant)
+static double clock_model_seen_position(const struct clock_model *m, const struct least_delays *d,
+                                        int64_t instant)
 {
     return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
 }
@@ -63,17 +63,17 @@ struct seeing {
 };
 
 /* What phi takes off a time that a clock showed, as a part of the way between knots. */
-static double shown_off(const struct clock_model *m, uint32_t clock, double shown)
+static double clock_model_shown_off(const struct clock_model *m, uint32_t clock, double shown)
 {
     return ictusi_clock_model_at(m, m->phi, clock, shown) * (m->knots - 1) / m->length;
 }
 
 /* What a clock showed, from the time that is left after phi was taken off. */
-static double shown_at(const struct clock_model *m, uint32_t clock, double position)
+static double clock_model_shown_at(const struct clock_model *m, uint32_t clock, double position)
 {
     double shown = position;
     for (int i = 0; i < 3; i++) { /* drifts are small: each round gains four digits */
-        shown = position + shown_off(m, clock, shown);
+        shown = position + clock_model_shown_off(m, clock, shown);
     }
     return shown;
 }
@@ -82,9 +82,10 @@ static double shown_at(const struct clock_model *m, uint32_t clock, double posit
 static void delay_see(const struct clock_model *m, const struct model_pair *pair, int way,
                       struct model_delay *delay)
 {
-    const double sent = delay->sent - shown_off(m, way ? pair->b : pair->a, delay->sent);
+    const double sent =
+        delay->sent - clock_model_shown_off(m, way ? pair->b : pair->a, delay->sent);
     const double received =
-        delay->received - shown_off(m, way ? pair->a : pair->b, delay->received);
+        delay->received - clock_model_shown_off(m, way ? pair->a : pair->b, delay->received);
     delay->position = (sent + received) / 2;
     delay->seen = (received - sent) * m->length / (m->knots - 1);
     delay->y = delay->seen + model_shift(m, pair, way, delay->position);
@@ -94,14 +95,15 @@ static void delay_see(const struct clock_model *m, const struct model_pair *pair
 static struct model_delay delay_new(const struct clock_model *m, const struct seeing *s,
                                     const struct model_pair *pair, int way, uint64_t i)
 {
-    const double at = seen_position(m, s->d, s->d->instant[i]);
+    const double at = clock_model_seen_position(m, s->d, s->d->instant[i]);
     const double seen = (double)s->d->delay[i] * s->us_per_tick;
     const double half = seen / 2 * (m->knots - 1) / m->length;
     return (struct model_delay){.position = at,
                                 .seen = seen,
                                 .y = seen + model_shift(m, pair, way, at),
-                                .sent = shown_at(m, way ? pair->b : pair->a, at - half),
-                                .received = shown_at(m, way ? pair->a : pair->b, at + half)};
+                                .sent = clock_model_shown_at(m, way ? pair->b : pair->a, at - half),
+                                .received =
+                                    clock_model_shown_at(m, way ? pair->a : pair->b, at + half)};
 }
 
 /*
@@ -110,8 +112,9 @@ static struct model_delay delay_new(const struct clock_model *m, const struct se
  * had not been seen before. Directions that were known are no news, or looking would go on as long
  * as anything contradicts.
  */
-static bool fill_way(const struct clock_model *m, struct seeing *s, struct model_pair *pair,
-                     int way, uint64_t row, const struct model_pair *before)
+static bool clock_model_fill_way(const struct clock_model *m, struct seeing *s,
+                                 struct model_pair *pair, int way, uint64_t row,
+                                 const struct model_pair *before)
 {
     const double contradicts = -1; /* us */
     const struct model_delay *old = before ? before->delays[way] : NULL;
@@ -143,16 +146,16 @@ static bool fill_way(const struct clock_model *m, struct seeing *s, struct model
 }
 
 /* Pairs are in order, both those that were seen before and those that are seen now. */
-static bool is_before(const struct model_pair *old, const struct delay_pair *pair)
+static bool clock_model_is_before(const struct model_pair *old, const struct delay_pair *pair)
 {
     return old->a < pair->a || (old->a == pair->a && old->b < pair->b);
 }
 
-static void see_ways(struct clock_model *m, struct seeing *s, struct model_pair *pair,
-                     const struct delay_pair *now, const struct model_pair *old)
+static void clock_model_see_ways(struct clock_model *m, struct seeing *s, struct model_pair *pair,
+                                 const struct delay_pair *now, const struct model_pair *old)
 {
     for (int way = 0; way < 2; way++) {
-        m->news += fill_way(m, s, pair, way, now ? now->row[way] : DELAY_NO_ROW, old);
+        m->news += clock_model_fill_way(m, s, pair, way, now ? now->row[way] : DELAY_NO_ROW, old);
         pair->least[way] = old ? old->least[way] : 0; /* a good first guess of D */
     }
     m->degree[pair->a] += model_talks_both_ways(pair);
@@ -163,16 +166,16 @@ static void see_ways(struct clock_model *m, struct seeing *s, struct model_pair 
  * The next pair in order, seen before or now or both. Both lists are merged: each step takes the
  * lesser pair of them, or both where they are the same.
  */
-static void see_pair(struct clock_model *m, struct seeing *s, const struct delay_pair **seen,
-                     const struct delay_pair *seen_end)
+static void clock_model_see_pair(struct clock_model *m, struct seeing *s,
+                                 const struct delay_pair **seen, const struct delay_pair *seen_end)
 {
     const struct model_pair *old = s->old < s->old_end ? s->old : NULL;
     const struct delay_pair *now = *seen < seen_end ? *seen : NULL;
-    now = old && now && is_before(old, now) ? NULL : now;
+    now = old && now && clock_model_is_before(old, now) ? NULL : now;
     old = old && now && (old->a != now->a || old->b != now->b) ? NULL : old;
     struct model_pair *pair = &m->pairs[m->pair_count++];
     *pair = (struct model_pair){.a = now ? now->a : s->old->a, .b = now ? now->b : s->old->b};
-    see_ways(m, s, pair, now, old);
+    clock_model_see_ways(m, s, pair, now, old);
     if (now) {
         ++*seen;
     }
@@ -205,7 +208,7 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
     const struct delay_pair *seen = d->pairs;
     const struct delay_pair *seen_end = seen ? seen + d->pair_count : NULL;
     while (room && (seen < seen_end || s.old < s.old_end)) {
-        see_pair(m, &s, &seen, seen_end);
+        clock_model_see_pair(m, &s, &seen, seen_end);
     }
     m->delay_count = room ? (uint64_t)(s.next - m->delays) : 0;
     free(old);

@@ -111,7 +111,7 @@ static void matrix_fill(const struct normal *s)
     }
 }
 
-static double *inverse_at(const struct normal *s, uint64_t clock)
+static double *normal_inverse_at(const struct normal *s, uint64_t clock)
 {
     return &s->inverse[clock * (s->nb + 1UL) * s->nb];
 }
@@ -125,23 +125,23 @@ static bool diagonal_factorise(const struct normal *s)
 {
     const uint64_t square = (uint64_t)s->nb * s->nb;
     for (uint64_t u = 0; u < s->clocks; u++) {
-        memcpy(inverse_at(s, u), normal_own(s, u), square * sizeof *s->own);
+        memcpy(normal_inverse_at(s, u), normal_own(s, u), square * sizeof *s->own);
         for (uint64_t i = 0; i < square; i++) {
             for (int f = 0; f < NORMAL_PINS; f++) {
                 const double *l = s->pinned + (uint64_t)f * s->nb;
-                inverse_at(s, u)[i] += s->pin * l[i / s->nb] * l[i % s->nb];
+                normal_inverse_at(s, u)[i] += s->pin * l[i / s->nb] * l[i % s->nb];
             }
         }
     }
     for (uint64_t e = 0; e < s->edge_count; e++) {
         for (uint64_t i = 0; i < square; i++) {
-            inverse_at(s, s->edges[e].a)[i] += normal_block(s, e)[i];
-            inverse_at(s, s->edges[e].b)[i] += normal_block(s, e)[i];
+            normal_inverse_at(s, s->edges[e].a)[i] += normal_block(s, e)[i];
+            normal_inverse_at(s, s->edges[e].b)[i] += normal_block(s, e)[i];
         }
     }
     bool definite = true;
     for (uint64_t u = 0; u < s->clocks && definite; u++) {
-        double *block = inverse_at(s, u);
+        double *block = normal_inverse_at(s, u);
         definite = ictusi_cholesky_factorise(block, s->nb, block + square);
     }
     return definite;
@@ -215,7 +215,7 @@ static void diagonal_solve(const struct normal *s, const double *r, double *z)
     const uint64_t square = (uint64_t)s->nb * s->nb;
     memcpy(z, r, s->n * sizeof *z);
     for (uint64_t u = 0; u < s->clocks; u++) {
-        const double *block = inverse_at(s, u);
+        const double *block = normal_inverse_at(s, u);
         ictusi_cholesky_solve(block, s->nb, block + square, &z[u * s->nb]);
     }
 }

@@ -33,7 +33,7 @@ static const double level_damping = 1e-6;  /* of steps: nothing moves where noth
 static const double delay_damping = 1e-7;
 static const double hardly = 1e-12; /* what damps the errors, which are to be no smaller for it */
 
-static double *own_block(const struct solving *s, uint32_t clock)
+static double *clock_solve_own_block(const struct solving *s, uint32_t clock)
 {
     return &s->normal.own[(uint64_t)clock * s->nb * s->nb];
 }
@@ -61,7 +61,7 @@ static void phi_from_unknowns(const struct solving *s)
  * squares over x = -1/2 ... 1/2, whose mean is 0: mean of phi, and sum of x phi over sum of x^2.
  * Of a line they are the unknowns themselves.
  */
-static void set_functionals(struct solving *s)
+static void clock_solve_set_functionals(struct solving *s)
 {
     const uint32_t knots = s->m->knots;
     double squares = 0;
@@ -117,10 +117,10 @@ static void unknowns_from_phi(struct solving *s)
  * A quadratic prior of one functional of a clock, with a target of 0. The right side is the
  * negative gradient at x, since the step is what is solved for.
  */
-static void add_prior(struct solving *s, uint32_t u, const double *l, double weight)
+static void clock_solve_add_prior(struct solving *s, uint32_t u, const double *l, double weight)
 {
     const double value = functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
-    double *block = own_block(s, u);
+    double *block = clock_solve_own_block(s, u);
     for (uint32_t i = 0; i < s->nb; i++) {
         for (uint32_t k = 0; k < s->nb; k++) {
             block[(uint64_t)i * s->nb + k] += weight * l[i] * l[k];
@@ -133,7 +133,7 @@ static void add_prior(struct solving *s, uint32_t u, const double *l, double wei
  * The mean clock keeps its level and slope; steps are damped. The pins' matrix is added by the
  * solver itself (clock_normal.h), their right side here.
  */
-static void add_pins(struct solving *s)
+static void clock_solve_add_pins(struct solving *s)
 {
     const uint32_t p = s->m->clocks;
     for (int f = 0; f < NORMAL_PINS; f++) {
@@ -148,7 +148,7 @@ static void add_pins(struct solving *s)
     }
     const double damping = s->posterior ? hardly : level_damping;
     for (uint32_t u = 0; u < p; u++) {
-        double *block = own_block(s, u);
+        double *block = clock_solve_own_block(s, u);
         for (uint32_t i = 0; i < s->nb; i++) {
             for (uint32_t k = 0; k < s->nb; k++) {
                 block[(uint64_t)i * s->nb + k] += damping * s->level[i] * s->level[k];
@@ -161,7 +161,7 @@ static void add_pins(struct solving *s)
  * What is known of crystals without any message. Levels are Huber's: a quadratic pull within 1.5
  * scales, and beyond a constant one, by the weight of a reweighted least squares step.
  */
-static void add_oscillators(struct solving *s)
+static void clock_solve_add_oscillators(struct solving *s)
 {
     const struct clock_model *m = s->m;
     const double drift = drift_sd * m->length;
@@ -170,8 +170,9 @@ static void add_oscillators(struct solving *s)
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double level =
             fabs(functional_value(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / scale;
-        add_prior(s, u, s->slope, 1 / (drift * drift));
-        add_prior(s, u, s->level, fmin(1, huber / fmax(level, 1e-12)) / (scale * scale));
+        clock_solve_add_prior(s, u, s->slope, 1 / (drift * drift));
+        clock_solve_add_prior(s, u, s->level,
+                              fmin(1, huber / fmax(level, 1e-12)) / (scale * scale));
     }
 }
 
@@ -182,7 +183,7 @@ static void add_oscillators(struct solving *s)
  * and count as independent. Huber: a rate that steps costs in proportion to the step, not to its
  * square.
  */
-static void add_bends(struct solving *s)
+static void clock_solve_add_bends(struct solving *s)
 {
     static const double difference[] = {1, -2, 1};
     const struct clock_model *m = s->m;
@@ -195,7 +196,7 @@ static void add_bends(struct solving *s)
             const double w = fmin(1, huber / fmax(fabs(bend) / sd, 1e-12)) / (sd * sd);
             for (uint32_t i = 0; i < 3; i++) {
                 for (uint32_t j = 0; j < 3; j++) {
-                    own_block(s, u)[(uint64_t)(k + i) * s->nb + k + j] +=
+                    clock_solve_own_block(s, u)[(uint64_t)(k + i) * s->nb + k + j] +=
                         w * difference[i] * difference[j];
                 }
                 solving_right(s, u)[k + i] -= w * bend * difference[i];
@@ -205,8 +206,8 @@ static void add_bends(struct solving *s)
 }
 
 /* weight * (phi_b - phi_a)'s basis at a position, with this much left to explain. */
-static void add_difference(struct solving *s, uint64_t edge, const struct basis *at, double weight,
-                           double rest)
+static void clock_solve_add_difference(struct solving *s, uint64_t edge, const struct basis *at,
+                                       double weight, double rest)
 {
     double *block = edge_block(s, edge);
     for (int i = 0; i < 2; i++) {
@@ -250,7 +251,7 @@ static double offsets_scatter(const struct solving *s)
 }
 
 /* The first steps trust nobody fully: an archive that is wrong must not decide the rest. */
-static void add_offsets(struct solving *s)
+static void clock_solve_add_offsets(struct solving *s)
 {
     enum { WARY_STEPS = 4 };
     const struct clock_model *m = s->m;
@@ -269,7 +270,7 @@ static void add_offsets(struct solving *s)
                                   ? 1 / (25 + sd * sd + rest * rest)
                                   : 2 / (2 * sd * sd + rest * rest);
         const struct basis at = solving_basis(s, o->position);
-        add_difference(s, edge, &at, weight, rest);
+        clock_solve_add_difference(s, edge, &at, weight, rest);
     }
 }
 
@@ -311,7 +312,8 @@ static double posterior_weight(const struct model_pair *pair, int way, bool apar
  * of which block takes w b b', side sign w r b, coupling sign w b (its product of d and dD), and
  * sums the numbers w and w r of dD.
  */
-static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2], double *coupling)
+static void clock_solve_collect_way(struct solving *s, uint64_t edge, int way, double sums[2],
+                                    double *coupling)
 {
     struct model_pair *pair = &s->m->pairs[edge];
     double *block = edge_block(s, edge);
@@ -387,7 +389,8 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
  * Take the D out of the pair's block and side: the Schur complement S - C' M^-1 C and
  * side - C' M^-1 pull, with M the pair's 2 x 2 matrix and C both couplings.
  */
-static void reduce_pair(const struct solving *s, const struct eliminated *e, double *block)
+static void clock_solve_reduce_pair(const struct solving *s, const struct eliminated *e,
+                                    double *block)
 {
     const double *c0 = e->coupling;
     const double *c1 = e->coupling + s->nb;
@@ -406,7 +409,7 @@ static void reduce_pair(const struct solving *s, const struct eliminated *e, dou
  * where pairs close loops, or where the archive's offsets speak for the clocks as well: without
  * offsets the clocks' levels take up as many asymmetries as a tree of pairs has, clocks - 1.
  */
-static void set_asymmetry(struct solving *s)
+static void clock_solve_set_asymmetry(struct solving *s)
 {
     const struct clock_model *m = s->m;
     const double prior = usual_asymmetry * usual_asymmetry;
@@ -429,7 +432,7 @@ static void set_asymmetry(struct solving *s)
  * side and contradicts are of one pair at a time; what eliminating its D left is kept for
  * step_delays(). The side counts for b and, as phi_b - phi_a is what it pulls, less for a.
  */
-static void add_pairs(struct solving *s)
+static void clock_solve_add_pairs(struct solving *s)
 {
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
         const struct model_pair *pair = &s->m->pairs[i];
@@ -439,10 +442,10 @@ static void add_pairs(struct solving *s)
         memset(e->coupling, 0, 2UL * s->nb * sizeof *e->coupling);
         memset(s->side, 0, s->nb * sizeof *s->side);
         s->contradicts = s->posterior && pair_contradicts(s->m, pair);
-        collect_way(s, i, 0, sums[0], e->coupling);
-        collect_way(s, i, 1, sums[1], e->coupling + s->nb);
+        clock_solve_collect_way(s, i, 0, sums[0], e->coupling);
+        clock_solve_collect_way(s, i, 1, sums[1], e->coupling + s->nb);
         pair_eliminate(s, pair, sums, e);
-        reduce_pair(s, e, edge_block(s, i));
+        clock_solve_reduce_pair(s, e, edge_block(s, i));
         for (uint32_t k = 0; k < s->nb; k++) {
             solving_right(s, pair->a)[k] -= s->side[k];
             solving_right(s, pair->b)[k] += s->side[k];
@@ -453,12 +456,12 @@ static void add_pairs(struct solving *s)
 void ictusi_solving_assemble(struct solving *s)
 {
     ictusi_normal_clear(&s->normal);
-    set_asymmetry(s);
-    add_pairs(s);
-    add_pins(s);
-    add_oscillators(s);
-    add_bends(s);
-    add_offsets(s);
+    clock_solve_set_asymmetry(s);
+    clock_solve_add_pairs(s);
+    clock_solve_add_pins(s);
+    clock_solve_add_oscillators(s);
+    clock_solve_add_bends(s);
+    clock_solve_add_offsets(s);
 }
 
 /* The D follow the step d of phi_b - phi_a: dD = M^-1 (pull - C d). */
@@ -511,7 +514,7 @@ void ictusi_solving_fini(struct solving *s)
 }
 
 /* One edge a pair, and one a clock that has offsets, to the reference. */
-static void set_edges(struct solving *s)
+static void clock_solve_set_edges(struct solving *s)
 {
     const struct clock_model *m = s->m;
     struct normal_edge *edge = s->normal.edges;
@@ -526,7 +529,7 @@ static void set_edges(struct solving *s)
 }
 
 /* Offsets are in the order of their clocks: each change is a further edge. */
-static uint64_t count_edges(const struct clock_model *m)
+static uint64_t clock_solve_count_edges(const struct clock_model *m)
 {
     uint64_t count = m->pair_count + (m->offset_count > 0);
     for (uint64_t i = 1; i < m->offset_count; i++) {
@@ -539,7 +542,7 @@ int ictusi_solving_init(struct solving *s)
 {
     const struct clock_model *m = s->m;
     s->nb = s->walk->strength > 0 ? m->knots : 2;
-    int err = ictusi_normal_init(&s->normal, m->clocks, s->nb, count_edges(m),
+    int err = ictusi_normal_init(&s->normal, m->clocks, s->nb, clock_solve_count_edges(m),
                                  m->clocks <= NORMAL_DENSE_MAX);
     s->x = calloc(s->normal.n + 3UL * s->nb + m->offset_count, sizeof *s->x);
     s->eliminated = calloc(m->pair_count + 1, sizeof *s->eliminated);
@@ -552,8 +555,8 @@ int ictusi_solving_init(struct solving *s)
     s->slope = s->level + s->nb;
     s->side = s->slope + s->nb;
     s->ratios = s->side + s->nb;
-    set_functionals(s);
-    set_edges(s);
+    clock_solve_set_functionals(s);
+    clock_solve_set_edges(s);
     memcpy(s->normal.pinned, s->level, s->nb * sizeof *s->level);
     memcpy(s->normal.pinned + s->nb, s->slope, s->nb * sizeof *s->slope);
     s->normal.pin = mean_pin / m->clocks / m->clocks;

@@ -31,7 +31,7 @@ static int scan_node(struct joint *j, uint32_t node, uint32_t in_a, uint32_t in_
  * Runs of one rank lie one after the other there. They are few, since ranks replay neighbouring
  * locations, so that counting those before costs little.
  */
-static uint32_t run_node(struct joint *j, uint32_t run, uint32_t slot)
+static uint32_t collective_scan_run_node(struct joint *j, uint32_t run, uint32_t slot)
 {
     const struct collective_plan *plan = j->plan;
     const uint32_t rank = plan_owner(plan, plan->run_first[run]);
@@ -48,30 +48,31 @@ static uint32_t run_node(struct joint *j, uint32_t run, uint32_t slot)
  * of them. The exits listen to the highest node of the run below theirs, which holds all runs up to
  * it.
  */
-static int connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
-                          const struct node_list *exits)
+static int collective_scan_connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
+                                          const struct node_list *exits)
 {
     const struct collective_plan *plan = j->plan;
     int err = ICTUS_OK;
     for (uint32_t k = 0; k <= plan->levels && !err; k++) {
         const uint32_t reach = 1U << k;
         const bool top = k == plan->levels;
-        const uint32_t in_a = k == 0 ? chain_end : run_node(j, run, k - 1);
-        const uint32_t in_b =
-            k > 0 && run >= reach / 2 ? run_node(j, run - reach / 2, k - 1) : NODE_NONE;
-        const uint32_t out_a = top ? NODE_NONE : run_node(j, run, k + 1);
+        const uint32_t in_a = k == 0 ? chain_end : collective_scan_run_node(j, run, k - 1);
+        const uint32_t in_b = k > 0 && run >= reach / 2
+                                  ? collective_scan_run_node(j, run - reach / 2, k - 1)
+                                  : NODE_NONE;
+        const uint32_t out_a = top ? NODE_NONE : collective_scan_run_node(j, run, k + 1);
         uint32_t out_b = NODE_NONE;
         if (top && run + 1 < plan->run_count) {
-            out_b = run_node(j, run + 1, plan->levels + 1);
+            out_b = collective_scan_run_node(j, run + 1, plan->levels + 1);
         } else if (!top && run + reach < plan->run_count) {
-            out_b = run_node(j, run + reach, k + 1);
+            out_b = collective_scan_run_node(j, run + reach, k + 1);
         }
-        err = scan_node(j, run_node(j, run, k), in_a, in_b, out_a, out_b);
+        err = scan_node(j, collective_scan_run_node(j, run, k), in_a, in_b, out_a, out_b);
     }
     if (!err && run > 0) {
-        uint32_t below = run_node(j, run - 1, plan->levels);
+        uint32_t below = collective_scan_run_node(j, run - 1, plan->levels);
         const struct node_list in = {&below, 1};
-        err = ictusi_joint_fill(j, run_node(j, run, plan->levels + 1), &in, exits);
+        err = ictusi_joint_fill(j, collective_scan_run_node(j, run, plan->levels + 1), &in, exits);
     }
     return err;
 }
@@ -80,7 +81,7 @@ static int connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
  * The new nodes of a run: n chain nodes in a row, then one per exit. They follow each other, so
  * that base is enough to name them.
  */
-static int make_run_nodes(struct joint *j, uint32_t n, uint32_t *base)
+static int collective_scan_make_run_nodes(struct joint *j, uint32_t n, uint32_t *base)
 {
     int err = ICTUS_OK;
     for (uint32_t i = 0; i < 2 * n && !err; i++) {
@@ -96,17 +97,19 @@ static int make_run_nodes(struct joint *j, uint32_t n, uint32_t *base)
  * listens to its own node (Scan) or the one below (Exscan: no dependency on itself), and to the
  * runs below.
  */
-static int connect_run(struct joint *j, const uint32_t *enter, const uint32_t *exit, uint32_t run)
+static int collective_scan_connect_run(struct joint *j, const uint32_t *enter, const uint32_t *exit,
+                                       uint32_t run)
 {
     const uint32_t first = j->plan->run_first[run];
     const uint32_t n = j->plan->run_first[run + 1] - first;
     const uint32_t own = j->instance->op == COLLECTIVE_SCAN ? 0 : 1;
     const bool several = j->plan->run_count > 1;
-    const uint32_t above = several ? run_node(j, run, 0) : NODE_NONE;
-    const uint32_t below = run > 0 ? run_node(j, run, j->plan->levels + 1) : NODE_NONE;
+    const uint32_t above = several ? collective_scan_run_node(j, run, 0) : NODE_NONE;
+    const uint32_t below =
+        run > 0 ? collective_scan_run_node(j, run, j->plan->levels + 1) : NODE_NONE;
     uint32_t *exits = malloc(n * sizeof *exits);
     uint32_t base = NODE_NONE;
-    int err = exits ? make_run_nodes(j, n, &base) : ICTUS_ERR_NOMEM;
+    int err = exits ? collective_scan_make_run_nodes(j, n, &base) : ICTUS_ERR_NOMEM;
     for (uint32_t i = 0; i < n && !err; i++) {
         const uint32_t listener = i + own < n ? base + n + i + own : NODE_NONE;
         err = scan_node(j, base + i, enter[first + i], i > 0 ? base + i - 1 : NODE_NONE,
@@ -119,7 +122,7 @@ static int connect_run(struct joint *j, const uint32_t *enter, const uint32_t *e
     }
     const struct node_list list = {exits, n};
     if (!err && several) {
-        err = connect_levels(j, run, base + n - 1, &list);
+        err = collective_scan_connect_levels(j, run, base + n - 1, &list);
     }
     free(exits);
     return err;
@@ -145,7 +148,7 @@ int ictusi_joint_scan(struct joint *j)
     int err = ICTUS_OK;
     for (uint32_t run = 0; run < j->plan->run_count && !err; run++) {
         if (plan_owner(j->plan, j->plan->run_first[run]) == (uint32_t)j->graph->share->rank) {
-            err = connect_run(j, enter, exit, run);
+            err = collective_scan_connect_run(j, enter, exit, run);
         }
     }
     free(enter);

@@ -16,8 +16,8 @@ static bool collective_tree_takes_part(const struct joint *j, uint32_t point)
 /* Which points take part: those of one group that move data, or the root's. */
 enum pick { PICK_ALL, PICK_ROOT };
 
-static void pick_points(const struct joint *j, const uint32_t *from, uint32_t low, uint32_t high,
-                        enum pick pick, struct node_list *list)
+static void collective_tree_pick_points(const struct joint *j, const uint32_t *from, uint32_t low,
+                                        uint32_t high, enum pick pick, struct node_list *list)
 {
     const struct points *points = &j->graph->history->points;
     for (uint32_t i = 0; i < j->count; i++) {
@@ -66,7 +66,8 @@ static uint32_t rank_index(const struct joint *j, uint32_t member)
     return 0;
 }
 
-static void add_children(struct joint *j, uint32_t top, uint32_t slot, struct node_list *list)
+static void collective_tree_add_children(struct joint *j, uint32_t top, uint32_t slot,
+                                         struct node_list *list)
 {
     for (uint32_t level = 0; (1U << level) < j->plan->rank_count; level++) {
         const uint32_t child = tree_child(j->plan, top, level);
@@ -83,7 +84,7 @@ static void add_children(struct joint *j, uint32_t top, uint32_t slot, struct no
  * the top leads to the exits itself, and where nothing is gathered, the spreading one there listens
  * to the enters.
  */
-static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
+static int tree_connect(struct joint *j, uint32_t top, bool gather, bool spread,
                         uint32_t first_slot, struct node_list *in, struct node_list *out)
 {
     const uint32_t up =
@@ -95,7 +96,7 @@ static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
     struct node_list single = {&one, 1};
     int err = ICTUS_OK;
     if (gather) {
-        add_children(j, top, first_slot + SLOT_GATHER, in);
+        collective_tree_add_children(j, top, first_slot + SLOT_GATHER, in);
         if (parent != NODE_NONE) {
             one = ictusi_joint_slot(j, j->plan->ranks[parent], first_slot + SLOT_GATHER);
         } else {
@@ -104,7 +105,7 @@ static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
         err = ictusi_joint_fill(j, up, in, !spread && parent == NODE_NONE ? out : &single);
     }
     if (spread && !err) {
-        add_children(j, top, first_slot + SLOT_SPREAD, out);
+        collective_tree_add_children(j, top, first_slot + SLOT_SPREAD, out);
         if (parent != NODE_NONE) {
             one = ictusi_joint_slot(j, j->plan->ranks[parent], first_slot + SLOT_SPREAD);
         } else {
@@ -116,8 +117,9 @@ static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
 }
 
 /* One rank has all members: a single node joins senders and receivers, and no tree is wanted. */
-static int connect_sets(struct joint *j, bool root_sends, bool root_receives, uint32_t first_slot,
-                        struct node_list *in, struct node_list *out)
+static int collective_tree_connect_sets(struct joint *j, bool root_sends, bool root_receives,
+                                        uint32_t first_slot, struct node_list *in,
+                                        struct node_list *out)
 {
     if (j->plan->rank_count < 2) {
         uint32_t node = NODE_NONE;
@@ -128,7 +130,7 @@ static int connect_sets(struct joint *j, bool root_sends, bool root_receives, ui
         return err ? err : ictusi_joint_fill(j, node, in, out);
     }
     const uint32_t top = j->root == LAYOUT_NONE ? 0 : rank_index(j, j->root);
-    return connect_tree(j, top, !root_sends, !root_receives, first_slot, in, out);
+    return tree_connect(j, top, !root_sends, !root_receives, first_slot, in, out);
 }
 
 int ictusi_joint_direction(struct joint *j, const struct direction *d, bool root_sends,
@@ -141,9 +143,12 @@ int ictusi_joint_direction(struct joint *j, const struct direction *d, bool root
     }
     struct node_list in = {memory, 0};
     struct node_list out = {memory + room, 0};
-    pick_points(j, j->enters, d->from, d->from_end, root_sends ? PICK_ROOT : PICK_ALL, &in);
-    pick_points(j, j->exits, d->to, d->to_end, root_receives ? PICK_ROOT : PICK_ALL, &out);
-    const int err = connect_sets(j, root_sends, root_receives, d->first_slot, &in, &out);
+    collective_tree_pick_points(j, j->enters, d->from, d->from_end,
+                                root_sends ? PICK_ROOT : PICK_ALL, &in);
+    collective_tree_pick_points(j, j->exits, d->to, d->to_end, root_receives ? PICK_ROOT : PICK_ALL,
+                                &out);
+    const int err =
+        collective_tree_connect_sets(j, root_sends, root_receives, d->first_slot, &in, &out);
     free(memory);
     return err;
 }

@@ -45,8 +45,8 @@ static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
 }
 
 /* Counted by the first rank of the plan alone, since the sum over ranks is what is told. */
-static int connect_proven(struct joint *j, const struct direction *d, bool root_sends,
-                          bool root_receives)
+static int collectives_connect_proven(struct joint *j, const struct direction *d, bool root_sends,
+                                      bool root_receives)
 {
     const uint32_t half = j->plan->comm->inter ? j->plan->comm->size_a : UINT32_MAX;
     if (collectives_is_proven(j, d->from >= half, d->to >= half)) {
@@ -60,7 +60,7 @@ static int connect_proven(struct joint *j, const struct direction *d, bool root_
  * Whose enters come before whose exits (B07 4.1): the root's before all, all before the root's, or
  * all before all; scans have an order of their own.
  */
-static int connect_op(struct joint *j)
+static int collectives_connect_op(struct joint *j)
 {
     const struct layout_comm *comm = j->plan->comm;
     const uint32_t all = j->plan->size;
@@ -85,7 +85,7 @@ static int connect_op(struct joint *j)
     }
     if (!comm->inter) {
         const struct direction d = {0, all, 0, all, 0};
-        return connect_proven(j, &d, root_sends, root_receives);
+        return collectives_connect_proven(j, &d, root_sends, root_receives);
     }
     /* Data goes from one group to the other, never within one; a rooted operation goes one way. */
     const bool root_in_a = j->root < comm->size_a;
@@ -94,10 +94,10 @@ static int connect_op(struct joint *j)
     const bool rooted = root_sends || root_receives;
     int err = ICTUS_OK;
     if (!rooted || root_in_a == root_sends) {
-        err = connect_proven(j, &from_a, root_sends, root_receives);
+        err = collectives_connect_proven(j, &from_a, root_sends, root_receives);
     }
     if (!err && (!rooted || root_in_a != root_sends)) {
-        err = connect_proven(j, &from_b, root_sends, root_receives);
+        err = collectives_connect_proven(j, &from_b, root_sends, root_receives);
     }
     return err;
 }
@@ -121,7 +121,7 @@ static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *lis
  * Whether all members took part, and in the same operation. Where several ranks replay members each
  * sees its own ones, and what all agreed on decides.
  */
-static bool is_usable(const struct joint *j)
+static bool collectives_is_usable(const struct joint *j)
 {
     const struct instance *instance = j->instance;
     const struct agreement *agreement = j->agreement;
@@ -133,8 +133,8 @@ static bool is_usable(const struct joint *j)
 }
 
 /* Whether some member began to be recorded later than others, so that calls cannot be counted. */
-static bool begins_late(const struct graph *graph, const struct collective_plan *plan,
-                        uint32_t comm)
+static bool collectives_begins_late(const struct graph *graph, const struct collective_plan *plan,
+                                    uint32_t comm)
 {
     const struct stretch_list *stretches = &graph->history->matching.stretches;
     const uint32_t *list = graph->history->layout->comms[comm].members;
@@ -149,8 +149,9 @@ static bool begins_late(const struct graph *graph, const struct collective_plan 
  * One call of all members. Its points leave their chains in any case: a link into a chain would be
  * taken for a partner.
  */
-static int connect_instance(struct graph *graph, const struct collective_plan *plan,
-                            const struct instance *instance, const struct agreement *agreement)
+static int collectives_connect_instance(struct graph *graph, const struct collective_plan *plan,
+                                        const struct instance *instance,
+                                        const struct agreement *agreement)
 {
     struct joint j = {graph, plan, instance, agreement, instance->root, false, NULL, NULL, 0};
     int err = ICTUS_OK;
@@ -167,13 +168,14 @@ static int connect_instance(struct graph *graph, const struct collective_plan *p
     /* Barriers and calls that make or free handles move no data, and still wait for everybody. */
     j.everybody = instance->op == COLLECTIVE_BARRIER || instance->op >= COLLECTIVE_CREATE_HANDLE ||
                   !graph->history->matching.sizes_known;
-    if (begins_late(graph, plan, instance->comm)) {
+    if (collectives_begins_late(graph, plan, instance->comm)) {
         graph->left_out += j.count;
-    } else if (!is_usable(&j) || (collective_is_rooted(instance->op) && j.root >= plan->size)) {
+    } else if (!collectives_is_usable(&j) ||
+               (collective_is_rooted(instance->op) && j.root >= plan->size)) {
         graph->incomplete += plan->size > 1;
     } else {
         graph->collectives += plan->own == 0;
-        err = connect_op(&j);
+        err = collectives_connect_op(&j);
     }
     free(j.enters);
     return err;
@@ -183,8 +185,8 @@ static int connect_instance(struct graph *graph, const struct collective_plan *p
  * Nodes that other ranks name lie where they expect them. They are made before all others:
  * ictusi_joint_slot() computes their numbers.
  */
-static int reserve_slots(struct graph *graph, const struct collective_plan *plan,
-                         const struct agreement *agreement)
+static int collectives_reserve_slots(struct graph *graph, const struct collective_plan *plan,
+                                     const struct agreement *agreement)
 {
     int err = ICTUS_OK;
     if (!agreement || plan->rank_count < 2 || plan->own == plan->rank_count) {
@@ -209,14 +211,14 @@ int ictusi_collectives_connect(struct graph *graph, const struct agreement *agre
         err = ictusi_collective_plan_init(&plans[i], &layout->comms[i], graph->share);
     }
     for (uint64_t i = 0; agreements && i < POINT_CLASSES * comms && !err; i++) {
-        err = reserve_slots(graph, &plans[i % comms], &agreements[i]);
+        err = collectives_reserve_slots(graph, &plans[i % comms], &agreements[i]);
     }
     for (uint64_t i = 0; i < m->instance_count && !err; i++) {
         const struct instance *instance = &m->instances[i];
         if (instance->op < OP_FORK) {
             const struct agreement *agreement =
                 agreements ? &agreements[instance->class * comms + instance->comm] : NULL;
-            err = connect_instance(graph, &plans[instance->comm], instance, agreement);
+            err = collectives_connect_instance(graph, &plans[instance->comm], instance, agreement);
         }
     }
     for (uint64_t i = 0; plans && i < comms; i++) {

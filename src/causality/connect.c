@@ -10,7 +10,7 @@ struct timed {
     uint32_t point;
 };
 
-static int connect_by_time(const void *a, const void *b)
+static int timed_by_time(const void *a, const void *b)
 {
     const struct timed *x = a;
     const struct timed *y = b;
@@ -21,7 +21,7 @@ static int connect_by_time(const void *a, const void *b)
 }
 
 /* Messages of several threads: the order of their stamps is the best there is. */
-static int sort_chain(struct points *points, struct chain *chain)
+static int connect_sort_chain(struct points *points, struct chain *chain)
 {
     struct timed *list = malloc((chain->count + 1UL) * sizeof *list);
     uint32_t n = 0;
@@ -31,7 +31,7 @@ static int sort_chain(struct points *points, struct chain *chain)
     for (uint32_t p = chain->head; p != NODE_NONE; p = points->link[p]) {
         list[n++] = (struct timed){points->time[p], p};
     }
-    qsort(list, n, sizeof *list, connect_by_time);
+    qsort(list, n, sizeof *list, timed_by_time);
     for (uint32_t i = 0; i < n; i++) {
         points->link[list[i].point] = i + 1 < n ? list[i + 1].point : NODE_NONE;
     }
@@ -47,8 +47,8 @@ int ictusi_connect_order(struct graph *graph, struct channel *channel)
     if (!channel->mixed) {
         return ICTUS_OK;
     }
-    const int err = sort_chain(points, &channel->sends);
-    return err ? err : sort_chain(points, &channel->receives);
+    const int err = connect_sort_chain(points, &channel->sends);
+    return err ? err : connect_sort_chain(points, &channel->receives);
 }
 
 /*
@@ -85,7 +85,7 @@ uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
  * numbers no longer agree: then the first ones are paired from the beginning and the last ones from
  * the end, as far as nothing can be missing (stretches.h), and what is between is left out.
  */
-static int pair_channel(struct graph *graph, struct channel *channel)
+static int connect_pair_channel(struct graph *graph, struct channel *channel)
 {
     struct points *points = &graph->history->points;
     const struct matching *m = &graph->history->matching;
@@ -131,7 +131,7 @@ static int pair_channel(struct graph *graph, struct channel *channel)
 
 /* A channel whose other end is on another rank is connected by the exchange in
  * correct/rank_matching.c. */
-static bool crosses_ranks(const struct graph *graph, const struct channel *channel)
+static bool connect_crosses_ranks(const struct graph *graph, const struct channel *channel)
 {
     return graph->share->owner[channel->sender] != graph->share->owner[channel->receiver];
 }
@@ -143,7 +143,7 @@ static uint32_t team_size(const struct layout *layout, uint32_t comm)
 }
 
 /* Whether a thread instance has all its members, so that their numbering can be trusted. */
-static bool is_whole(const struct layout *layout, const struct instance *instance)
+static bool connect_is_whole(const struct layout *layout, const struct instance *instance)
 {
     const uint32_t size = team_size(layout, instance->comm);
     switch (instance->op) {
@@ -162,11 +162,11 @@ static bool is_whole(const struct layout *layout, const struct instance *instanc
  * A single pair is connected directly; all others go through a virtual node, on which every exit
  * depends, so that n x m dependencies take n + m edges.
  */
-static int connect_thread(struct graph *graph, const struct instance *instance)
+static int instance_connect_thread(struct graph *graph, const struct instance *instance)
 {
     struct points *points = &graph->history->points;
     uint32_t node = NODE_NONE;
-    if (!is_whole(graph->history->layout, instance)) {
+    if (!connect_is_whole(graph->history->layout, instance)) {
         graph->incomplete += instance->out.count && instance->in.count;
         (void)ictusi_graph_drop(graph, instance->out.head);
         (void)ictusi_graph_drop(graph, instance->in.head);
@@ -210,12 +210,12 @@ int ictusi_connect_history(struct graph *graph, struct history *history, const s
     int err = ictusi_collectives_connect(graph, agreements);
     for (uint64_t i = 0; i < m->instance_count && !err; i++) {
         if (m->instances[i].op >= OP_FORK && m->instances[i].op <= OP_PAIR) {
-            err = connect_thread(graph, &m->instances[i]);
+            err = instance_connect_thread(graph, &m->instances[i]);
         }
     }
     for (uint64_t i = 0; i < m->channel_count && !err; i++) {
-        if (!crosses_ranks(graph, &m->channels[i])) {
-            err = pair_channel(graph, &m->channels[i]);
+        if (!connect_crosses_ranks(graph, &m->channels[i])) {
+            err = connect_pair_channel(graph, &m->channels[i]);
         }
     }
     return err;

@@ -67,7 +67,7 @@ static void flow_arrive(struct flow *flow, uint32_t point, uint32_t location, in
         flow_lift(flow, point, location, value);
         return;
     }
-    if (flow->cursor[location] <= point) { /* else it stopped waiting: see break_cycle() */
+    if (flow->cursor[location] <= point) { /* else it stopped waiting: see flow_break_cycle() */
         points->value[point] = value;
     }
     if (flow->cursor[location] == point) {
@@ -247,7 +247,7 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
  * the number of events since the point before; each keeps a tick, or they would meet. Ticks are
  * integers, and only the product is rounded, towards zero, so the lead never falls too fast.
  */
-static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
+static int64_t flow_own_value(const struct flow *flow, uint64_t i, uint64_t first)
 {
     const struct points *points = &flow->graph->history->points;
     const int64_t time = points->time[i];
@@ -263,7 +263,7 @@ static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
 }
 
 /* What a point has received; VALUE_UNSET: nothing yet. */
-static int64_t received_at(const struct flow *flow, const struct points *points, uint64_t i)
+static int64_t flow_received_at(const struct flow *flow, const struct points *points, uint64_t i)
 {
     if (!(points->kind[i] & POINT_IN) || points->link[i] == NODE_NONE) {
         return NO_BOUND;
@@ -273,8 +273,8 @@ static int64_t received_at(const struct flow *flow, const struct points *points,
 }
 
 /* Have the value at the other end of a point further on at hand when it is needed. */
-static inline void fetch_ahead(const struct points *points, const int64_t *values, uint64_t i,
-                               uint64_t end)
+static inline void flow_fetch_ahead(const struct points *points, const int64_t *values, uint64_t i,
+                                    uint64_t end)
 {
     const uint32_t link = i + AHEAD < end ? points->link[i + AHEAD] : NODE_NONE;
     if (!(link & NODE_VIRTUAL)) {
@@ -283,7 +283,8 @@ static inline void fetch_ahead(const struct points *points, const int64_t *value
 }
 
 /* A send whose ramp would be steep goes up to where its ramp passes (easing.h). */
-static inline void raise_to_floor(const struct flow *flow, const struct points *points, uint64_t i)
+static inline void flow_raise_to_floor(const struct flow *flow, const struct points *points,
+                                       uint64_t i)
 {
     if (flow->eased && points->note[i].floor > points->value[i]) {
         points->value[i] = points->note[i].floor;
@@ -291,7 +292,7 @@ static inline void raise_to_floor(const struct flow *flow, const struct points *
 }
 
 /* Follow a location until it has to wait. */
-static int advance_clock(struct flow *flow, uint32_t location)
+static int flow_advance_clock(struct flow *flow, uint32_t location)
 {
     struct points *points = &flow->graph->history->points;
     const uint64_t first = flow->graph->history->first[location];
@@ -300,17 +301,17 @@ static int advance_clock(struct flow *flow, uint32_t location)
     int err = ICTUS_OK;
     for (; i < end && !err; i++) {
         flow->cursor[location] = i;
-        fetch_ahead(points, points->value, i, end);
-        const int64_t received = received_at(flow, points, i);
+        flow_fetch_ahead(points, points->value, i, end);
+        const int64_t received = flow_received_at(flow, points, i);
         if (received == VALUE_UNSET) {
             flow->blocked[location] = true;
             return ICTUS_OK;
         }
-        const int64_t own = own_value(flow, i, first);
+        const int64_t own = flow_own_value(flow, i, first);
         points->value[i] = received > own ? received : own;
         flow->visited++;
         if (points->kind[i] & POINT_OUT) {
-            raise_to_floor(flow, points, i);
+            flow_raise_to_floor(flow, points, i);
             err = ictusi_flow_push(flow, location, i, points->value[i]);
         }
     }
@@ -320,7 +321,7 @@ static int advance_clock(struct flow *flow, uint32_t location)
 }
 
 /* FLOW_RAISE: from the first point raised on, as far as that changes anything. */
-static int advance_raise(struct flow *flow, uint32_t location)
+static int flow_advance_raise(struct flow *flow, uint32_t location)
 {
     struct points *points = &flow->graph->history->points;
     const uint64_t first = flow->graph->history->first[location];
@@ -333,7 +334,7 @@ static int advance_raise(struct flow *flow, uint32_t location)
     flow->far[location] = 0;
     flow->blocked[location] = true;
     for (; i < end && !err; i++) {
-        const int64_t own = own_value(flow, i, first);
+        const int64_t own = flow_own_value(flow, i, first);
         if (own > points->value[i]) {
             points->value[i] = own;
             err = points->kind[i] & POINT_OUT ? ictusi_flow_push(flow, location, i, own) : ICTUS_OK;
@@ -348,7 +349,7 @@ static int advance_raise(struct flow *flow, uint32_t location)
 
 /* Nothing moves and somebody waits: a cycle in a broken trace. The earliest waiter stops waiting.
  */
-static int break_cycle(struct flow *flow)
+static int flow_break_cycle(struct flow *flow)
 {
     const struct history *history = flow->graph->history;
     int64_t time = INT64_MAX;
@@ -370,7 +371,7 @@ static int break_cycle(struct flow *flow)
 }
 
 /* FLOW_RAISE: what was walked again has cost more than waiting for each other's messages would. */
-static bool is_worn_out(const struct flow *flow)
+static bool flow_is_worn_out(const struct flow *flow)
 {
     return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->history->points.count;
 }
@@ -380,15 +381,15 @@ static int flow_work(struct flow *flow)
     int err = ICTUS_OK;
     while (flow->ready_count && !err) {
         const uint32_t location = flow->ready[--flow->ready_count];
-        err = flow->mode == FLOW_CLOCK   ? advance_clock(flow, location)
-              : flow->mode == FLOW_RAISE ? advance_raise(flow, location)
+        err = flow->mode == FLOW_CLOCK   ? flow_advance_clock(flow, location)
+              : flow->mode == FLOW_RAISE ? flow_advance_raise(flow, location)
               : flow->mode == FLOW_CHECK ? ictusi_flow_check(flow, location)
                                          : ictusi_flow_limit(flow, location);
         if (flow->visited > VISITS) {
             flow->visited = 0;
             ictusi_points_relax(&flow->graph->history->points);
         }
-        if (is_worn_out(flow)) {
+        if (flow_is_worn_out(flow)) {
             flow->ready_count = 0;
         }
         if (!err && flow->team) {
@@ -480,7 +481,7 @@ static int flow_circulate(struct flow *flow)
             break;
         }
         if (quiet) {
-            err = break_cycle(flow);
+            err = flow_break_cycle(flow);
         }
     }
     return err;
@@ -526,7 +527,7 @@ static int flow_run_waves(struct flow *flow, bool *settled)
     *settled = false;
     for (int i = 0; i < WAVES && !err && !*settled; i++) {
         /* One rank in a cycle, or worn out, makes every rank's sum hopeless: all give up alike. */
-        uint64_t news = flow->broken || is_worn_out(flow) ? hopeless : flow->later.count;
+        uint64_t news = flow->broken || flow_is_worn_out(flow) ? hopeless : flow->later.count;
         err = flow->team->sums(flow->team, &news, 1);
         *settled = news == 0;
         if (news >= hopeless) {

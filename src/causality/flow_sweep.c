@@ -21,8 +21,8 @@ struct batch {
  * The points in [from, to) on one side (POINT_IN or POINT_OUT) of pairs, and on one of nodes.
  * Without branches: who is where is as good as random, and a processor guesses half of that wrong.
  */
-static void sort_out(const struct points *points, uint64_t from, uint64_t to,
-                     const uint8_t sides[2], struct batch *batch)
+static void flow_sweep_sort_out(const struct points *points, uint64_t from, uint64_t to,
+                                const uint8_t sides[2], struct batch *batch)
 {
     batch->pair_count = 0;
     batch->node_count = 0;
@@ -53,7 +53,7 @@ static inline int sweep_location(struct flow *flow, uint32_t location, const int
     struct batch batch;
     int err = ICTUS_OK;
     for (uint64_t i = first; i < end && !err; i += BATCH) {
-        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sweep->sides, &batch);
+        flow_sweep_sort_out(points, i, end - i < BATCH ? end : i + BATCH, sweep->sides, &batch);
         for (uint32_t k = 0; k < batch.pair_count; k++) {
             if (k + AHEAD < batch.pair_count) { /* at hand when it is needed */
                 __builtin_prefetch(&values[points->link[batch.pairs[k + AHEAD]]]);
@@ -70,33 +70,34 @@ static inline int sweep_location(struct flow *flow, uint32_t location, const int
 }
 
 /* How much later the second event is by the values that are looked at; the observer judges. */
-static inline void check_pair(struct flow *flow, uint32_t location, uint32_t point)
+static inline void flow_sweep_check_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     const struct points *points = &flow->graph->history->points;
     flow->observer->pair(flow->observer, point, points->peer[point], location,
                          flow->known[point] - flow->known[points->link[point]]);
 }
 
-static inline int check_node(struct flow *flow, uint32_t location, uint32_t point)
+static inline int flow_sweep_check_node(struct flow *flow, uint32_t location, uint32_t point)
 {
     return ictusi_flow_push(flow, location, point, flow->known[point]);
 }
 
 int ictusi_flow_check(struct flow *flow, uint32_t location)
 {
-    static const struct sweep check = {{POINT_IN, POINT_OUT}, check_pair, check_node};
+    static const struct sweep check = {
+        {POINT_IN, POINT_OUT}, flow_sweep_check_pair, flow_sweep_check_node};
     return sweep_location(flow, location, flow->known, &check);
 }
 
 /* How late a send may become: as its receive is after the forward pass, less the least delay. */
-static inline void limit_pair(struct flow *flow, uint32_t location, uint32_t point)
+static inline void flow_sweep_limit_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     struct points *points = &flow->graph->history->points;
     points->note[point].limit = points->value[points->link[point]] -
                                 latency_of(flow->latency, location, points->peer[point]);
 }
 
-static inline int limit_node(struct flow *flow, uint32_t location, uint32_t point)
+static inline int flow_sweep_limit_node(struct flow *flow, uint32_t location, uint32_t point)
 {
     const struct points *points = &flow->graph->history->points;
     const struct message message = {points->link[point], location, LAYOUT_NONE,
@@ -105,15 +106,16 @@ static inline int limit_node(struct flow *flow, uint32_t location, uint32_t poin
 }
 
 /* Pairs and nodes apart: nodes have a state, by whose order one thread goes. */
-static int check_pairs(struct flow *flow, uint32_t location)
+static int flow_sweep_check_pairs(struct flow *flow, uint32_t location)
 {
-    static const struct sweep pairs = {{POINT_IN, 0}, check_pair, check_node};
+    static const struct sweep pairs = {{POINT_IN, 0}, flow_sweep_check_pair, flow_sweep_check_node};
     return sweep_location(flow, location, flow->known, &pairs);
 }
 
-static int check_nodes(struct flow *flow, uint32_t location)
+static int flow_sweep_check_nodes(struct flow *flow, uint32_t location)
 {
-    static const struct sweep nodes = {{0, POINT_OUT}, check_pair, check_node};
+    static const struct sweep nodes = {
+        {0, POINT_OUT}, flow_sweep_check_pair, flow_sweep_check_node};
     return sweep_location(flow, location, flow->known, &nodes);
 }
 
@@ -139,11 +141,11 @@ static void lane_run(void *self, uint32_t number)
     struct flow *lane = &t->lanes[number];
     const uint64_t n = lane->graph->history->layout->location_count;
     for (uint32_t i = 0; number == 0 && i < n && !t->err; i++) {
-        t->err = check_nodes(lane, i);
+        t->err = flow_sweep_check_nodes(lane, i);
         lane_relax(lane);
     }
     for (uint32_t i = 0; (i = atomic_fetch_add(&t->next, 1)) < n;) {
-        (void)check_pairs(lane, i);
+        (void)flow_sweep_check_pairs(lane, i);
         lane_relax(lane);
     }
 }
@@ -175,6 +177,7 @@ int ictusi_flow_check_together(struct flow *flow)
 
 int ictusi_flow_limit(struct flow *flow, uint32_t location)
 {
-    static const struct sweep limit = {{POINT_OUT, POINT_IN}, limit_pair, limit_node};
+    static const struct sweep limit = {
+        {POINT_OUT, POINT_IN}, flow_sweep_limit_pair, flow_sweep_limit_node};
     return sweep_location(flow, location, flow->graph->history->points.value, &limit);
 }

@@ -80,7 +80,7 @@ uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node)
     return NODE_REMOTE | (uint32_t)graph->remote_count++;
 }
 
-static bool is_point(uint32_t node)
+static bool graph_is_point(uint32_t node)
 {
     return !(node & NODE_VIRTUAL);
 }
@@ -90,18 +90,18 @@ void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uin
                        uint32_t receive_location)
 {
     struct points *points = &graph->history->points;
-    if (is_point(send)) {
+    if (graph_is_point(send)) {
         points->link[send] = receive;
         points->peer[send] = receive_location;
     }
-    if (is_point(receive)) {
+    if (graph_is_point(receive)) {
         points->link[receive] = send;
         points->peer[receive] = send_location;
     }
 }
 
 /* Disconnect what is left of a chain; how many that were. */
-static uint64_t drop_chain(struct points *points, uint32_t from)
+static uint64_t graph_drop_chain(struct points *points, uint32_t from)
 {
     uint64_t count = 0;
     while (from != NODE_NONE) {
@@ -115,7 +115,7 @@ static uint64_t drop_chain(struct points *points, uint32_t from)
 
 uint64_t ictusi_graph_drop(struct graph *graph, uint32_t from)
 {
-    return drop_chain(&graph->history->points, from);
+    return graph_drop_chain(&graph->history->points, from);
 }
 
 void ictusi_graph_fini(struct graph *graph)

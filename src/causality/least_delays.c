@@ -20,7 +20,7 @@ struct edge {
     double offset, weight; /* of a's and b's constants: a - b, ticks */
 };
 
-static bool is_sooner(int64_t delay, int64_t instant, int64_t than, int64_t than_instant)
+static bool delay_is_sooner(int64_t delay, int64_t instant, int64_t than, int64_t than_instant)
 {
     return delay < than || (delay == than && instant < than_instant);
 }
@@ -34,8 +34,8 @@ static void cells_halve(struct least_delays *d)
     d->cells /= 2;
     d->per_tick = (double)d->cells / (double)d->length;
     for (uint64_t i = 0; i < d->row_count * d->cells; i++) {
-        const bool second = is_sooner(d->delay[2 * i + 1], d->instant[2 * i + 1], d->delay[2 * i],
-                                      d->instant[2 * i]);
+        const bool second = delay_is_sooner(d->delay[2 * i + 1], d->instant[2 * i + 1],
+                                            d->delay[2 * i], d->instant[2 * i]);
         d->delay[i] = d->delay[2 * i + second];
         d->instant[i] = d->instant[2 * i + second];
     }
@@ -126,7 +126,7 @@ void ictusi_delays_add(struct least_delays *d, uint32_t from, uint32_t to, int64
     cell = cell < d->cells ? cell : d->cells - 1;
     const uint64_t i = row * d->cells + (uint64_t)cell;
     const int64_t instant = time - delay / 2; /* between the sending and the arrival */
-    if (is_sooner(delay, instant, d->delay[i], d->instant[i])) {
+    if (delay_is_sooner(delay, instant, d->delay[i], d->instant[i])) {
         d->delay[i] = delay;
         d->instant[i] = instant;
     }
@@ -181,7 +181,8 @@ static int row_join(struct least_delays *d, struct least_delays *other, uint64_t
     for (uint32_t i = 0; i < d->cells; i++) {
         const uint64_t from = row * d->cells + i;
         const uint64_t to = own * d->cells + i;
-        if (is_sooner(other->delay[from], other->instant[from], d->delay[to], d->instant[to])) {
+        if (delay_is_sooner(other->delay[from], other->instant[from], d->delay[to],
+                            d->instant[to])) {
             d->delay[to] = other->delay[from];
             d->instant[to] = other->instant[from];
         }

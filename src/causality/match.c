@@ -9,7 +9,7 @@
 static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
 /* Of each process with several locations the last one; LAYOUT_NONE where there is one, or none. */
-static uint32_t *last_locations(const struct layout *layout)
+static uint32_t *match_last_locations(const struct layout *layout)
 {
     uint32_t *last = malloc((layout->process_count + 1) * sizeof *last);
     bool *several = calloc(layout->process_count + 1, sizeof *several);
@@ -39,7 +39,7 @@ int ictusi_matching_init(struct matching *matching, const struct layout *layout,
                          struct points *points)
 {
     *matching = (struct matching){.layout = layout, .points = points, .seen_comm = LAYOUT_NONE};
-    matching->last_location = last_locations(layout);
+    matching->last_location = match_last_locations(layout);
     return matching->last_location ? ictusi_stretches_init(&matching->stretches, layout)
                                    : ICTUS_ERR_NOMEM;
 }
@@ -113,8 +113,8 @@ static int match_reserve(void **array, uint64_t count, size_t size)
  * these four in constant time and made when it is first seen. The pointer holds until the next
  * channel is made.
  */
-static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t sender,
-                                    uint32_t receiver, uint32_t tag)
+static struct channel *match_find_channel(struct matching *m, uint32_t comm, uint32_t sender,
+                                          uint32_t receiver, uint32_t tag)
 {
     int64_t *slot = ictusi_idmap_at(&m->channel_index, (uint64_t)comm << 32 | tag,
                                     (uint64_t)sender << 32 | receiver, (int64_t)m->channel_count);
@@ -140,7 +140,8 @@ static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t 
 }
 
 /* The location that stands for a location's process in a communicator. */
-static uint32_t find_representative(const struct layout *layout, uint32_t comm, uint32_t location)
+static uint32_t match_find_representative(const struct layout *layout, uint32_t comm,
+                                          uint32_t location)
 {
     const uint32_t rank = ictusi_layout_rank(layout, comm, location);
     if (rank == LAYOUT_NONE || layout->comms[comm].self) {
@@ -150,12 +151,12 @@ static uint32_t find_representative(const struct layout *layout, uint32_t comm, 
 }
 
 /* Mostly that of the message before. */
-static uint32_t match_representative(struct matching *m, uint32_t comm, uint32_t location)
+static uint32_t representative_match(struct matching *m, uint32_t comm, uint32_t location)
 {
     if (m->seen_comm != comm || m->seen_location != location) {
         m->seen_comm = comm;
         m->seen_location = location;
-        m->seen_own = find_representative(m->layout, comm, location);
+        m->seen_own = match_find_representative(m->layout, comm, location);
     }
     return m->seen_own;
 }
@@ -163,9 +164,9 @@ static uint32_t match_representative(struct matching *m, uint32_t comm, uint32_t
 int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, uint32_t comm,
                          uint32_t peer, uint32_t tag, bool send)
 {
-    const uint32_t own = match_representative(m, comm & ~MATCH_NOTIFICATION, location);
-    struct channel *channel =
-        send ? find_channel(m, comm, own, peer, tag) : find_channel(m, comm, peer, own, tag);
+    const uint32_t own = representative_match(m, comm & ~MATCH_NOTIFICATION, location);
+    struct channel *channel = send ? match_find_channel(m, comm, own, peer, tag)
+                                   : match_find_channel(m, comm, peer, own, tag);
     if (!channel) {
         return ICTUS_ERR_NOMEM;
     }
@@ -179,7 +180,7 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
 }
 
 /* A cancelled send has no receive and would shift all later pairs of its channel by one. */
-static void drop_cancelled(struct points *points, struct chain *chain)
+static void match_drop_cancelled(struct points *points, struct chain *chain)
 {
     uint32_t p = chain->head;
     *chain = empty_chain;
@@ -196,7 +197,7 @@ static void drop_cancelled(struct points *points, struct chain *chain)
 void ictusi_match_drop_cancelled(struct matching *m)
 {
     for (uint64_t i = 0; i < m->channel_count; i++) {
-        drop_cancelled(m->points, &m->channels[i].sends);
+        match_drop_cancelled(m->points, &m->channels[i].sends);
     }
 }
 
@@ -231,7 +232,7 @@ static void channel_take(struct matching *m, struct channel *c, const struct cha
  * members call the collectives of a communicator in one order (MPI 4.1, chapter 6): the n-th call
  * of each member belongs to instance n. The pointer holds until the next instance is made.
  */
-static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b)
+static struct instance *match_instance(struct matching *m, uint64_t a, uint64_t b)
 {
     int64_t *slot = ictusi_idmap_at(&m->instance_index, a, b, (int64_t)m->instance_count);
     if (!slot) {
@@ -264,7 +265,7 @@ static uint32_t root_position(const struct layout *layout, const struct collecti
 }
 
 /* B07 4.1: who contributes and who receives is decided by data length in the v-variants. */
-static bool sized_by_member(uint8_t op)
+static bool match_sized_by_member(uint8_t op)
 {
     return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
            op == COLLECTIVE_ALLTOALLV || op == COLLECTIVE_ALLTOALLW ||
@@ -272,14 +273,14 @@ static bool sized_by_member(uint8_t op)
 }
 
 /* In an inter-communicator data may go one way only, whatever the operation. */
-static void mark_live(struct matching *m, const struct collective_call *call, uint32_t rank,
-                      struct instance *instance)
+static void match_mark_live(struct matching *m, const struct collective_call *call, uint32_t rank,
+                            struct instance *instance)
 {
     const struct layout_comm *comm = &m->layout->comms[call->comm];
     const bool in_b = comm->inter && rank >= comm->size_a;
     uint8_t *kind = m->points->kind;
     const bool any = call->sent || call->received;
-    const bool apart = sized_by_member(call->op) || comm->inter;
+    const bool apart = match_sized_by_member(call->op) || comm->inter;
     if (apart ? call->sent > 0 : any) {
         kind[call->begin] |= POINT_LIVE;
         instance->sums[collective_side(in_b, false)]++;
@@ -299,7 +300,8 @@ static void mark_live(struct matching *m, const struct collective_call *call, ui
  * Count this call on its communicator and put both its points into the instance of that number. The
  * location that stands for the process counts, since its threads may take turns.
  */
-static int match_in_order(struct matching *m, const struct collective_call *call, uint32_t rank)
+static int call_match_in_order(struct matching *m, const struct collective_call *call,
+                               uint32_t rank)
 {
     const uint32_t own = m->layout->comms[call->comm].members[rank];
     int64_t *sequence = ictusi_match_sequence(m, call->class, call->comm, own);
@@ -307,7 +309,7 @@ static int match_in_order(struct matching *m, const struct collective_call *call
         return ICTUS_ERR_NOMEM;
     }
     const uint64_t number = (uint64_t)(*sequence)++;
-    struct instance *instance = find_instance(m, (uint64_t)call->class << 32 | call->comm, number);
+    struct instance *instance = match_instance(m, (uint64_t)call->class << 32 | call->comm, number);
     if (!instance) {
         return ICTUS_ERR_NOMEM;
     }
@@ -328,14 +330,14 @@ static int match_in_order(struct matching *m, const struct collective_call *call
     m->points->note[call->end].op = call->op;
     m->points->peer[call->begin] = rank;
     m->points->peer[call->end] = rank;
-    mark_live(m, call, rank, instance);
+    match_mark_live(m, call, rank, instance);
     chain_add(m->points, &instance->out, call->begin);
     chain_add(m->points, &instance->in, call->end);
     return ICTUS_OK;
 }
 
 /* The last location of a call's process, if that has several; else LAYOUT_NONE. */
-static uint32_t last_of(const struct matching *m, uint32_t location)
+static uint32_t match_last_of(const struct matching *m, uint32_t location)
 {
     const uint32_t process = m->layout->locations[location].process;
     return process == LAYOUT_NONE ? LAYOUT_NONE : m->last_location[process];
@@ -351,9 +353,9 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     if (rank == LAYOUT_NONE || m->layout->comms[call->comm].self) {
         return ICTUS_OK;
     }
-    const uint32_t last = last_of(m, call->location);
+    const uint32_t last = match_last_of(m, call->location);
     if (last == LAYOUT_NONE) {
-        return match_in_order(m, call, rank);
+        return call_match_in_order(m, call, rank);
     }
     if (match_reserve((void **)&m->waiting, m->waiting_count, sizeof *m->waiting)) {
         return ICTUS_ERR_NOMEM;
@@ -370,7 +372,7 @@ struct waiting_turn {
     uint64_t at;
 };
 
-static int by_turn(const void *a, const void *b)
+static int match_by_turn(const void *a, const void *b)
 {
     const struct waiting_turn *x = a;
     const struct waiting_turn *y = b;
@@ -398,11 +400,12 @@ int ictusi_match_location_end(struct matching *m, uint32_t location)
         turns[i] = (struct waiting_turn){m->layout->locations[call->location].process,
                                          m->points->time[call->begin], i};
     }
-    qsort(turns, m->waiting_count, sizeof *turns, by_turn);
+    qsort(turns, m->waiting_count, sizeof *turns, match_by_turn);
     int err = ICTUS_OK;
     for (uint64_t i = 0; i < m->waiting_count && !err; i++) {
         const struct collective_call *call = &m->waiting[turns[i].at];
-        err = match_in_order(m, call, ictusi_layout_rank(m->layout, call->comm, call->location));
+        err =
+            call_match_in_order(m, call, ictusi_layout_rank(m->layout, call->comm, call->location));
     }
     m->waiting_count = 0;
     m->waiting_until = 0;
@@ -414,7 +417,7 @@ int ictusi_match_location_end(struct matching *m, uint32_t location)
 int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, uint64_t a,
                         uint64_t b, uint32_t point, bool out)
 {
-    struct instance *instance = find_instance(m, UINT64_C(1) << 63 | (uint64_t)op << 48 | a, b);
+    struct instance *instance = match_instance(m, UINT64_C(1) << 63 | (uint64_t)op << 48 | a, b);
     if (!instance) {
         return ICTUS_ERR_NOMEM;
     }
@@ -462,7 +465,7 @@ static int instances_append(struct matching *m, const struct matching *other, ui
         }
     }
     for (uint64_t i = 0; i < other->instance_count && !err; i++) {
-        struct instance *instance = find_instance(m, keys[i].a, keys[i].b);
+        struct instance *instance = match_instance(m, keys[i].a, keys[i].b);
         err = instance ? ICTUS_OK : ICTUS_ERR_NOMEM;
         if (instance) {
             instance_take(m, instance, &other->instances[i], point);
@@ -480,7 +483,7 @@ int ictusi_matching_append(struct matching *m, const struct matching *other, uin
 {
     for (uint64_t i = 0; i < other->channel_count; i++) {
         const struct channel *c = &other->channels[i];
-        struct channel *own = find_channel(m, c->comm, c->sender, c->receiver, c->tag);
+        struct channel *own = match_find_channel(m, c->comm, c->sender, c->receiver, c->tag);
         if (!own) {
             return ICTUS_ERR_NOMEM;
         }

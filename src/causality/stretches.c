@@ -23,7 +23,7 @@ void ictusi_stretches_fini(struct stretch_list *list)
 }
 
 /* Whether something of a location was not recorded that others may have recorded their side of. */
-static bool is_cut(const struct stretch_list *list, uint32_t location)
+static bool stretches_is_cut(const struct stretch_list *list, uint32_t location)
 {
     const struct gaps *gaps = &list->gaps[location];
     return gaps->count > 0 || (gaps->late && list->begin_late);
@@ -33,7 +33,7 @@ static bool is_cut(const struct stretch_list *list, uint32_t location)
  * Processes that took part in anything decide: whether the location that stands for each is late. A
  * beginning that all processes missed alike is no gap: nobody's messages reach back before it.
  */
-static bool late_alike(const struct stretch_list *list)
+static bool stretches_late_alike(const struct stretch_list *list)
 {
     bool late = false;
     bool timely = false;
@@ -50,10 +50,10 @@ static bool late_alike(const struct stretch_list *list)
 /* When all locations are read: only then it is known whether all began late alike. */
 void ictusi_stretches_seal(struct stretch_list *list)
 {
-    list->begin_late = !late_alike(list);
+    list->begin_late = !stretches_late_alike(list);
     for (uint32_t i = 0; i < list->layout->location_count; i++) {
         const uint32_t process = list->layout->locations[i].process;
-        const bool cut = is_cut(list, i);
+        const bool cut = stretches_is_cut(list, i);
         list->any = list->any || cut;
         if (cut && process != LAYOUT_NONE) {
             list->cut_locations[process]++;
@@ -74,9 +74,9 @@ struct reach ictusi_stretches_reach(const struct stretch_list *list, const struc
         return all;
     }
     const uint32_t process = list->layout->locations[standing].process;
-    const bool own = location != LAYOUT_NONE && is_cut(list, location);
+    const bool own = location != LAYOUT_NONE && stretches_is_cut(list, location);
     const uint32_t cut =
-        process == LAYOUT_NONE ? is_cut(list, standing) : list->cut_locations[process];
+        process == LAYOUT_NONE ? stretches_is_cut(list, standing) : list->cut_locations[process];
     if (cut == 0) {
         return all;
     }

@@ -79,8 +79,8 @@ static int posix_create(const struct source_ops *ops, clockid_t id, int fd, stru
 }
 
 /* A clock that cannot be read now would fail at every reading: refused once, with the reason. */
-static int open_plain(const struct source_ops *ops, clockid_t id, const struct spec *spec,
-                      struct source **source, struct ictus_why *why)
+static int posix_open_plain(const struct source_ops *ops, clockid_t id, const struct spec *spec,
+                            struct source **source, struct ictus_why *why)
 {
     struct timespec now;
     if (clock_gettime(id, &now)) {
@@ -91,37 +91,37 @@ static int open_plain(const struct source_ops *ops, clockid_t id, const struct s
     return posix_create(ops, id, -1, source);
 }
 
-static int open_monotonic(const struct spec *spec, const struct source_place *place,
-                          struct source **source, struct ictus_why *why)
+static int posix_open_monotonic(const struct spec *spec, const struct source_place *place,
+                                struct source **source, struct ictus_why *why)
 {
     (void)place;
-    return open_plain(&ictusi_source_monotonic, CLOCK_MONOTONIC, spec, source, why);
+    return posix_open_plain(&ictusi_source_monotonic, CLOCK_MONOTONIC, spec, source, why);
 }
 
-static int open_monotonic_raw(const struct spec *spec, const struct source_place *place,
-                              struct source **source, struct ictus_why *why)
+static int posix_open_monotonic_raw(const struct spec *spec, const struct source_place *place,
+                                    struct source **source, struct ictus_why *why)
 {
     (void)place;
-    return open_plain(&ictusi_source_monotonic_raw, CLOCK_MONOTONIC_RAW, spec, source, why);
+    return posix_open_plain(&ictusi_source_monotonic_raw, CLOCK_MONOTONIC_RAW, spec, source, why);
 }
 
-static int open_realtime(const struct spec *spec, const struct source_place *place,
-                         struct source **source, struct ictus_why *why)
+static int posix_open_realtime(const struct spec *spec, const struct source_place *place,
+                               struct source **source, struct ictus_why *why)
 {
     (void)place;
-    return open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
+    return posix_open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
 }
 
 /* Only the form: whether there is such a device is seen on the machine that has it. */
-static int check_phc(const struct spec *spec, struct ictus_why *why)
+static int posix_check_phc(const struct spec *spec, struct ictus_why *why)
 {
     return spec->options[0] == '/'
                ? ICTUS_OK
                : ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' needs a device: phc:/dev/ptp0");
 }
 
-static int open_phc(const struct spec *spec, const struct source_place *place,
-                    struct source **source, struct ictus_why *why)
+static int posix_open_phc(const struct spec *spec, const struct source_place *place,
+                          struct source **source, struct ictus_why *why)
 {
     (void)place;
     struct timespec now;
@@ -148,7 +148,7 @@ const struct source_ops ictusi_source_monotonic = {
     .name = "monotonic",
     .summary = "CLOCK_MONOTONIC: never steps; NTP steers its rate",
     .check = ictusi_source_check_bare,
-    .open = open_monotonic,
+    .open = posix_open_monotonic,
     .read = posix_read,
     .identify = posix_identify,
     .free = posix_free,
@@ -158,7 +158,7 @@ const struct source_ops ictusi_source_monotonic_raw = {
     .name = "monotonic_raw",
     .summary = "CLOCK_MONOTONIC_RAW: the bare oscillator, not steered",
     .check = ictusi_source_check_bare,
-    .open = open_monotonic_raw,
+    .open = posix_open_monotonic_raw,
     .read = posix_read,
     .identify = posix_identify,
     .free = posix_free,
@@ -168,7 +168,7 @@ const struct source_ops ictusi_source_realtime = {
     .name = "realtime",
     .summary = "CLOCK_REALTIME: may step",
     .check = ictusi_source_check_bare,
-    .open = open_realtime,
+    .open = posix_open_realtime,
     .read = posix_read,
     .identify = posix_identify,
     .free = posix_free,
@@ -177,8 +177,8 @@ const struct source_ops ictusi_source_realtime = {
 const struct source_ops ictusi_source_phc = {
     .name = "phc",
     .summary = "a PTP hardware clock, phc:/dev/ptpN",
-    .check = check_phc,
-    .open = open_phc,
+    .check = posix_check_phc,
+    .open = posix_open_phc,
     .read = posix_read,
     .identify = posix_identify,
     .free = posix_free,

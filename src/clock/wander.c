@@ -62,7 +62,7 @@ int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wan
 }
 
 /* The last cell is not followed by another step here: the next chunk begins with it. */
-static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
+static void wander_fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
 {
     for (int i = 0; i <= CHUNK_CELLS; i++) {
         chunk->cells[i] = start;
@@ -75,7 +75,7 @@ static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
 }
 
 /* NULL where there is none yet. */
-static struct chunk *find_chunk(struct wander *w, int index)
+static struct chunk *wander_find_chunk(struct wander *w, int index)
 {
     struct shelf *shelf =
         atomic_load_explicit(&w->shelves[index / SHELF_CHUNKS], memory_order_acquire);
@@ -84,7 +84,7 @@ static struct chunk *find_chunk(struct wander *w, int index)
 }
 
 /* Under the lock. NULL when memory is out. */
-static struct shelf *find_or_make_shelf(struct wander *w, int index)
+static struct shelf *wander_find_or_make_shelf(struct wander *w, int index)
 {
     struct shelf *shelf = atomic_load_explicit(&w->shelves[index], memory_order_relaxed);
     if (!shelf) {
@@ -95,15 +95,16 @@ static struct shelf *find_or_make_shelf(struct wander *w, int index)
 }
 
 /* Under the lock: make the chunk after the last one; false when memory is out. */
-static bool add_chunk(struct wander *w)
+static bool wander_add_chunk(struct wander *w)
 {
-    struct shelf *shelf = find_or_make_shelf(w, w->made / SHELF_CHUNKS);
+    struct shelf *shelf = wander_find_or_make_shelf(w, w->made / SHELF_CHUNKS);
     struct chunk *chunk = shelf ? malloc(sizeof(*chunk)) : NULL;
     if (!chunk) {
         return false;
     }
     const struct cell origin = {0.0, 0.0};
-    fill_chunk(w, chunk, w->made > 0 ? find_chunk(w, w->made - 1)->cells[CHUNK_CELLS] : origin);
+    wander_fill_chunk(w, chunk,
+                      w->made > 0 ? wander_find_chunk(w, w->made - 1)->cells[CHUNK_CELLS] : origin);
     atomic_store_explicit(&shelf->chunks[w->made % SHELF_CHUNKS], chunk, memory_order_release);
     w->made++;
     return true;
@@ -113,16 +114,16 @@ static bool add_chunk(struct wander *w)
 static struct chunk *wander_grow(struct wander *w, int wanted)
 {
     (void)pthread_mutex_lock(&w->lock);
-    while (w->made <= wanted && add_chunk(w)) {
+    while (w->made <= wanted && wander_add_chunk(w)) {
         /* One after the other: each begins where the one before ends. */
     }
     (void)pthread_mutex_unlock(&w->lock);
-    return find_chunk(w, wanted);
+    return wander_find_chunk(w, wanted);
 }
 
 static const struct chunk *chunk_at(struct wander *w, int index)
 {
-    struct chunk *chunk = find_chunk(w, index);
+    struct chunk *chunk = wander_find_chunk(w, index);
     return chunk ? chunk : wander_grow(w, index);
 }
 
@@ -154,7 +155,7 @@ void ictusi_wander_free(struct wander *w)
         return;
     }
     for (int i = 0; i < w->made; i++) {
-        free(find_chunk(w, i));
+        free(wander_find_chunk(w, i));
     }
     for (int i = 0; i < SHELVES; i++) {
         free(atomic_load_explicit(&w->shelves[i], memory_order_relaxed));

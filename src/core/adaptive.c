@@ -63,7 +63,8 @@ struct work {
  * first, in a pass of their own: t reaches back minutes, and the sums of raw squares would cancel.
  * The slope is 0 if all points are of one instant.
  */
-static struct trend weighted_line(const double *t, const double *y, const double *w, size_t n)
+static struct trend adaptive_weighted_line(const double *t, const double *y, const double *w,
+                                           size_t n)
 {
     double sum = 0.0;
     double t_mean = 0.0;
@@ -110,7 +111,7 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
         const double z = (b->upper[i] - b->lower[i] - shortest) / scale;
         w[i] = z < 6.0 ? exp(-z * z) : 0.0;
     }
-    return weighted_line(b->t, y, w, n);
+    return adaptive_weighted_line(b->t, y, w, n);
 }
 
 /* OLS through the SKaMPI offsets of consecutive blocks. */
@@ -134,11 +135,11 @@ static struct trend block_line(const struct bounds *b, size_t size, double *scra
         t[k] = (b->t[first] + b->t[first + size - 1]) / 2.0;
         y[k] = (ceiling + floor) / 2.0;
     }
-    return weighted_line(t, y, NULL, blocks);
+    return adaptive_weighted_line(t, y, NULL, blocks);
 }
 
 /* Delays of one side above a line of the given slope, sorted. */
-static void sorted_delays(const struct bounds *b, double slope, int side, double *out)
+static void adaptive_sorted_delays(const struct bounds *b, double slope, int side, double *out)
 {
     for (size_t i = 0; i < b->n; i++) {
         out[i] = side ? slope * b->t[i] - b->lower[i] : b->upper[i] - slope * b->t[i];
@@ -150,7 +151,7 @@ static void sorted_delays(const struct bounds *b, double slope, int side, double
  * The largest delay that stands off below the bulk, or -INFINITY: a gap between neighbours wider
  * than guard_gap of the span to the 5 % quantile above it.
  */
-static double stand_off(const double *sorted, size_t n)
+static double adaptive_stand_off(const double *sorted, size_t n)
 {
     const size_t most = GUARD_BASE + n / GUARD_SHARE;
     const size_t span = n / 20 > GUARD_SPAN_MIN ? n / 20 : GUARD_SPAN_MIN;
@@ -177,8 +178,8 @@ static void adaptive_guard(struct work *w)
     ictusi_bounds_fold(from, 0, 1, into);
     const struct trend line = rtt_weighted(from, w->scratch);
     for (int side = 0; side < 2; side++) {
-        sorted_delays(from, line.slope, side, w->scratch);
-        const double limit = stand_off(w->scratch, from->n);
+        adaptive_sorted_delays(from, line.slope, side, w->scratch);
+        const double limit = adaptive_stand_off(w->scratch, from->n);
         const double away = w->scratch[from->n - 1] - w->scratch[0];
         for (size_t i = 0; i < from->n && limit > -INFINITY; i++) {
             const double trend = line.slope * from->t[i];
@@ -205,7 +206,7 @@ static double tail_power(const struct bounds *b, double slope, double *scratch)
     k = k < 8 ? (b->n < 8 ? b->n : 8) : k;
     double alpha = 0.0;
     for (int side = 0; side < 2; side++) {
-        sorted_delays(b, slope, side, scratch);
+        adaptive_sorted_delays(b, slope, side, scratch);
         const double span = scratch[k - 1] - scratch[0] + 1e-6;
         double sum = 1e-12;
         int count = 0;
@@ -307,13 +308,13 @@ static double least_instant(const struct work *w, double slope, double m)
  * do not pile up but wrong where both ways' differ, the one with the smallest standard error until
  * one contradicts those before it. Says at which instant it is best known.
  */
-static struct least_delay choose_offset(struct work *w, double slope, double *instant)
+static struct least_delay adaptive_choose_offset(struct work *w, double slope, double *instant)
 {
     struct least_delay tried[CANDIDATES_MAX];
     double *above = w->scratch;
     double *below = w->scratch + w->guarded.n;
-    sorted_delays(&w->guarded, slope, 0, above);
-    sorted_delays(&w->guarded, slope, 1, below);
+    adaptive_sorted_delays(&w->guarded, slope, 0, above);
+    adaptive_sorted_delays(&w->guarded, slope, 1, below);
     int best = 0;
     bool agree = true;
     for (int z = 0; z < CANDIDATES_MAX && agree && adaptive_least_of(w->guarded.n, z) > 0.0; z++) {
@@ -334,7 +335,7 @@ static struct least_delay choose_offset(struct work *w, double slope, double *in
 }
 
 /* The hard bound of the line at its anchor: from all lines inside the bounds, else per exchange. */
-static double hard_bound(struct work *w, const struct trend *trend)
+static double adaptive_hard_bound(struct work *w, const struct trend *trend)
 {
     double low = 0.0;
     double high = 0.0;
@@ -384,14 +385,14 @@ static struct trend adaptive_estimate(struct work *w, const struct adaptive_slop
     adaptive_guard(w);
     const struct adaptive_slope slope = known ? *known : adaptive_slope(w, choice);
     double centre = 0.0;
-    const struct least_delay offset = choose_offset(w, slope.ns_per_s, &centre);
+    const struct least_delay offset = adaptive_choose_offset(w, slope.ns_per_s, &centre);
     const struct trend trend = {offset.value, slope.ns_per_s};
     const double offset_var = rounding_var + choice_excess * choice_excess * offset.variance;
     *error = (struct line_error){
         .offset_var_ns2 = offset_var + centre * centre * slope.variance,
         .covariance_ns2_per_s = -centre * slope.variance,
         .slope_var_ns2_per_s2 = slope.variance,
-        .bound_ns = hard_bound(w, &trend),
+        .bound_ns = adaptive_hard_bound(w, &trend),
         .bound_slope_ns_per_s = ICTUSI_DRIFT_MAX_NS_PER_S + fabs(trend.slope),
     };
     return trend;

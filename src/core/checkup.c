@@ -40,7 +40,7 @@ static const struct checkup_meeting *survey_meeting(const struct survey *s, int 
 }
 
 /* A pair counts only if all sweeps have it: a step needs three offsets, a drift two. */
-static bool is_met(const struct survey *s, size_t e)
+static bool checkup_is_met(const struct survey *s, size_t e)
 {
     for (int k = 0; k < CHECKUP_SWEEPS; k++) {
         if (survey_meeting(s, k, e)->server < 0) {
@@ -51,11 +51,11 @@ static bool is_met(const struct survey *s, size_t e)
 }
 
 /* Who has which pairs, by counting: how many each has, where its own begin, which they are. */
-static void list_pairs(struct survey *s)
+static void checkup_list_pairs(struct survey *s)
 {
     memset(s->first, 0, ((size_t)s->size + 1) * sizeof(*s->first));
     for (size_t e = 0; e < s->pairs; e++) {
-        if (is_met(s, e)) {
+        if (checkup_is_met(s, e)) {
             s->first[survey_meeting(s, 0, e)->client + 1]++;
             s->first[survey_meeting(s, 0, e)->server + 1]++;
         }
@@ -64,7 +64,7 @@ static void list_pairs(struct survey *s)
         s->first[i + 1] += s->first[i];
     }
     for (size_t e = 0; e < s->pairs; e++) {
-        if (is_met(s, e)) {
+        if (checkup_is_met(s, e)) {
             s->list[s->first[survey_meeting(s, 0, e)->client]++] = e;
             s->list[s->first[survey_meeting(s, 0, e)->server]++] = e;
         }
@@ -136,7 +136,7 @@ static void process_accuse(struct checkup_process *p, double off, double limit, 
     p->worst = fmax(p->worst, over);
 }
 
-static int compare_links(const void *a, const void *b)
+static int checkup_compare_links(const void *a, const void *b)
 {
     const struct checkup_link *x = a;
     const struct checkup_link *y = b;
@@ -144,7 +144,8 @@ static int compare_links(const void *a, const void *b)
 }
 
 /* Pairs that take longer than their two ends explain. */
-static int find_links(struct survey *s, const struct checkup_limits *limits, struct checkup *out)
+static int checkup_find_links(struct survey *s, const struct checkup_limits *limits,
+                              struct checkup *out)
 {
     size_t n = 0;
     double *rest = malloc((s->pairs + 1) * sizeof(*rest));
@@ -154,7 +155,7 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
         return ICTUS_ERR_NOMEM;
     }
     for (size_t e = 0; e < s->pairs; e++) {
-        if (is_met(s, e)) {
+        if (checkup_is_met(s, e)) {
             const struct checkup_meeting *m = survey_meeting(s, 0, e);
             rest[n++] = fabs(s->value[e] - s->part[m->client] - s->part[m->server]);
         }
@@ -167,7 +168,7 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
     const double spread = n ? sigma_per_median * median_of(rest, n) : 0.0;
     free(rest);
     for (size_t e = 0; e < s->pairs; e++) {
-        if (is_met(s, e)) {
+        if (checkup_is_met(s, e)) {
             const struct checkup_meeting *m = survey_meeting(s, 0, e);
             const double expected = s->part[m->client] + s->part[m->server];
             const double limit = fmax(outlying * spread, (limits->slow - 1.0) * expected);
@@ -178,7 +179,7 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
             }
         }
     }
-    qsort(out->link, out->links, sizeof(*out->link), compare_links);
+    qsort(out->link, out->links, sizeof(*out->link), checkup_compare_links);
     return ICTUS_OK;
 }
 
@@ -186,8 +187,8 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
  * Round trips: slow processes, slow links. Three sweeps give each pair three round trips, of which
  * the median is taken: a burst that met other work in one sweep changes nothing.
  */
-static int judge_round_trips(struct survey *s, const struct checkup_limits *limits,
-                             struct checkup *out)
+static int checkup_judge_round_trips(struct survey *s, const struct checkup_limits *limits,
+                                     struct checkup *out)
 {
     size_t n = 0;
     double spread = 0.0;
@@ -201,7 +202,7 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
             rtts[k] = survey_meeting(s, k, e)->rtt_ns;
         }
         s->value[e] = median_of(rtts, CHECKUP_SWEEPS);
-        if (is_met(s, e)) {
+        if (checkup_is_met(s, e)) {
             all[n++] = s->value[e];
         }
     }
@@ -225,7 +226,7 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
         out->process[i].rtt_ns = 2.0 * s->part[i];
         process_accuse(&out->process[i], s->part[i] - middle, limit, CHECKUP_SLOW);
     }
-    return find_links(s, limits, out);
+    return checkup_find_links(s, limits, out);
 }
 
 /*
@@ -253,7 +254,7 @@ static double rate_between(const struct survey *s, size_t e, int from, int to)
 }
 
 /* How long the first half of the sweeps took, in ns. */
-static double half_of(const struct survey *s, size_t e)
+static double checkup_half_of(const struct survey *s, size_t e)
 {
     int64_t first = 0;
     int64_t middle = 0;
@@ -263,7 +264,8 @@ static double half_of(const struct survey *s, size_t e)
 }
 
 /* Clocks: a step is a rate that changed between the sweeps, a drift one that did not. */
-static void judge_clocks(struct survey *s, const struct checkup_limits *limits, struct checkup *out)
+static void checkup_judge_clocks(struct survey *s, const struct checkup_limits *limits,
+                                 struct checkup *out)
 {
     double spread = 0.0;
     /*
@@ -272,9 +274,9 @@ static void judge_clocks(struct survey *s, const struct checkup_limits *limits, 
      * Halves are equally long by the sweeps' plan, so one length serves both.
      */
     for (size_t e = 0; e < s->pairs; e++) {
-        s->value[e] = is_met(s, e)
-                          ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) * half_of(s, e)
-                          : 0.0;
+        s->value[e] = checkup_is_met(s, e) ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) *
+                                                 checkup_half_of(s, e)
+                                           : 0.0;
     }
     part_values(s, -1.0, 0.0);
     double middle = centre_of(s, &spread);
@@ -284,7 +286,7 @@ static void judge_clocks(struct survey *s, const struct checkup_limits *limits, 
                        fmax(outlying * spread, limits->step_ns), CHECKUP_STEP);
     }
     for (size_t e = 0; e < s->pairs; e++) {
-        s->value[e] = is_met(s, e) ? rate_between(s, e, 0, CHECKUP_SWEEPS - 1) : 0.0;
+        s->value[e] = checkup_is_met(s, e) ? rate_between(s, e, 0, CHECKUP_SWEEPS - 1) : 0.0;
     }
     part_values(s, -1.0, 0.0);
     middle = centre_of(s, &out->drift_spread);
@@ -324,11 +326,11 @@ int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int siz
     out->process = calloc((size_t)size, sizeof(*out->process));
     int err = out->process ? survey_reserve(&s) : ICTUS_ERR_NOMEM;
     if (!err) {
-        list_pairs(&s);
-        err = judge_round_trips(&s, limits, out);
+        checkup_list_pairs(&s);
+        err = checkup_judge_round_trips(&s, limits, out);
     }
     if (!err) {
-        judge_clocks(&s, limits, out);
+        checkup_judge_clocks(&s, limits, out);
         for (int i = 0; i < size; i++) {
             if (s.first[i + 1] == s.first[i]) {
                 /*

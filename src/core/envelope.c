@@ -80,12 +80,12 @@ static size_t envelope_touched(const double *t, const double *y, const size_t *c
     return best;
 }
 
-static size_t touch_upper(const struct envelope *e, double slope)
+static size_t envelope_touch_upper(const struct envelope *e, double slope)
 {
     return envelope_touched(e->bounds->t, e->bounds->upper, e->upper, e->upper_count, 1.0, slope);
 }
 
-static size_t touch_lower(const struct envelope *e, double slope)
+static size_t envelope_touch_lower(const struct envelope *e, double slope)
 {
     return envelope_touched(e->bounds->t, e->bounds->lower, e->lower, e->lower_count, -1.0, slope);
 }
@@ -93,13 +93,13 @@ static size_t touch_lower(const struct envelope *e, double slope)
 /* Height at t = 0 of the highest line of this slope below all upper bounds. */
 static double ceiling_at(const struct envelope *e, double slope)
 {
-    const size_t i = touch_upper(e, slope);
+    const size_t i = envelope_touch_upper(e, slope);
     return e->bounds->upper[i] - slope * e->bounds->t[i];
 }
 
 static double floor_at(const struct envelope *e, double slope)
 {
-    const size_t i = touch_lower(e, slope);
+    const size_t i = envelope_touch_lower(e, slope);
     return e->bounds->lower[i] - slope * e->bounds->t[i];
 }
 
@@ -122,7 +122,8 @@ struct trend ictusi_envelope_middle(const struct envelope *envelope, double slop
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (low + high) / 2.0;
         const double *t = envelope->bounds->t;
-        const double rise = t[touch_lower(envelope, slope)] - t[touch_upper(envelope, slope)];
+        const double rise =
+            t[envelope_touch_lower(envelope, slope)] - t[envelope_touch_upper(envelope, slope)];
         if (rise > 0.0) {
             low = slope;
         } else if (rise < 0.0) {
@@ -146,7 +147,7 @@ struct trend ictusi_envelope_middle(const struct envelope *envelope, double slop
  * the outer end is returned: the range that follows from it must contain every possible line, so
  * rounding may widen it but not narrow it.
  */
-static double feasible_end(const struct envelope *e, double inside, double outside)
+static double envelope_feasible_end(const struct envelope *e, double inside, double outside)
 {
     if (margin_at(e, outside) >= 0.0) {
         return outside;
@@ -174,15 +175,15 @@ bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, do
     if (margin < 0.0) {
         return false;
     }
-    const double least = feasible_end(envelope, middle.slope, -slope_max);
-    const double most = feasible_end(envelope, middle.slope, slope_max);
+    const double least = envelope_feasible_end(envelope, middle.slope, -slope_max);
+    const double most = envelope_feasible_end(envelope, middle.slope, slope_max);
     const double *time = envelope->bounds->t;
     /* ceiling(slope) + slope t is concave, its derivative t - t(touch); the floor is convex. */
     double a = least;
     double b = most;
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (a + b) / 2.0;
-        if (t > time[touch_upper(envelope, slope)]) {
+        if (t > time[envelope_touch_upper(envelope, slope)]) {
             a = slope;
         } else {
             b = slope;
@@ -193,7 +194,7 @@ bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, do
     b = most;
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (a + b) / 2.0;
-        if (t < time[touch_lower(envelope, slope)]) {
+        if (t < time[envelope_touch_lower(envelope, slope)]) {
             a = slope;
         } else {
             b = slope;

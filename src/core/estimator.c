@@ -11,7 +11,7 @@
 static const double contradiction_ns = 100.0;
 
 /* Whole and fractional part of base + ns. */
-static void set_offset(struct offset *out, int64_t base, double ns)
+static void estimator_set_offset(struct offset *out, int64_t base, double ns)
 {
     const double whole = nearbyint(ns);
     out->offset = base + (int64_t)whole;
@@ -29,7 +29,7 @@ static int64_t estimator_middle(const struct stamp *s)
  * `received`, the other at `sent`, even if the server was elsewhere for a second in between. By how
  * much the largest drift may have moved such a bound from its instant to another, in ns:
  */
-static double drifted_ns(int64_t from, int64_t to)
+static double estimator_drifted_ns(int64_t from, int64_t to)
 {
     return fabs((double)(to - from)) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
 }
@@ -53,12 +53,12 @@ static int estimator_shortest(const struct stamp *stamps, size_t n, size_t *best
     return ICTUS_OK;
 }
 
-static void from_one(const struct stamp *s, struct offset *out)
+static void estimator_from_one(const struct stamp *s, struct offset *out)
 {
     const int64_t rtt = s->received - s->sent;
     out->at = estimator_middle(s);
     /* An odd round trip has its middle half a nanosecond after the instant `at`. */
-    set_offset(out, s->remote - out->at, rtt % 2 ? -0.5 : 0.0);
+    estimator_set_offset(out, s->remote - out->at, rtt % 2 ? -0.5 : 0.0);
     out->rtt_min_ns = (double)rtt;
     out->half_width_ns = (double)rtt / 2.0;
 }
@@ -68,7 +68,7 @@ int ictusi_estimator_offset_min_rtt(const struct stamp *stamps, size_t n, struct
     size_t best = 0;
     const int err = estimator_shortest(stamps, n, &best);
     if (!err) {
-        from_one(&stamps[best], out);
+        estimator_from_one(&stamps[best], out);
     }
     return err;
 }
@@ -101,10 +101,10 @@ int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct 
     const int64_t lower_at = stamps[low].received;
     const int64_t upper_at = stamps[high].sent;
     out->at = lower_at + (upper_at - lower_at) / 2;
-    set_offset(out, lower, (double)(upper - lower) / 2.0);
+    estimator_set_offset(out, lower, (double)(upper - lower) / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
     /* Both are as far from the instant between them. */
-    const double drifted = drifted_ns(lower_at, out->at);
+    const double drifted = estimator_drifted_ns(lower_at, out->at);
     out->half_width_ns =
         drifted + (upper >= lower ? (double)(upper - lower) / 2.0 : out->rtt_min_ns / 2.0);
     return ICTUS_OK;
@@ -129,8 +129,8 @@ int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64
         }
         const double lower = (double)(s->remote - s->received - offset);
         const double upper = (double)(s->remote - s->sent - offset);
-        const double after = drifted_ns(s->received, at);
-        const double before = drifted_ns(s->sent, at);
+        const double after = estimator_drifted_ns(s->received, at);
+        const double before = estimator_drifted_ns(s->sent, at);
         *low_ns = fmax(*low_ns, lower - after);
         *high_ns = fmin(*high_ns, upper + before);
         lowest = fmax(lowest, lower - 2.0 * after);
@@ -157,7 +157,7 @@ struct lag {
     size_t index;
 };
 
-static int by_lag(const void *a, const void *b)
+static int estimator_by_lag(const void *a, const void *b)
 {
     const struct lag *x = a;
     const struct lag *y = b;
@@ -190,12 +190,12 @@ int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, doubl
     for (size_t i = 0; i < n; i++) {
         lags[i] = (struct lag){stamps[i].remote - stamps[i].received, i};
     }
-    qsort(lags, n, sizeof(*lags), by_lag);
+    qsort(lags, n, sizeof(*lags), estimator_by_lag);
     const struct lag median = lags[(n - 1) / 2]; /* line 17 wants an element, so the lower one */
     free(lags);
     const struct stamp *s = &stamps[median.index];
     out->at = s->received;
-    set_offset(out, median.ns, rtt_ns / 2.0);
+    estimator_set_offset(out, median.ns, rtt_ns / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
     /* The truth lies in [lag, lag + this round trip], not symmetric to the estimate. */
     out->half_width_ns =

@@ -56,7 +56,7 @@ static double laplacian_dot(int n, const double *a, const double *b)
     return sum;
 }
 
-static void sum_degrees(struct laplacian *l, const struct graph_edge *edges, size_t count)
+static void laplacian_sum_degrees(struct laplacian *l, const struct graph_edge *edges, size_t count)
 {
     memset(l->degree, 0, (size_t)l->nodes * sizeof(double));
     for (size_t e = 0; e < count; e++) {
@@ -71,8 +71,8 @@ static void sum_degrees(struct laplacian *l, const struct graph_edge *edges, siz
  * degree 0 and keeps its guess. A curvature that is not positive means weights that are not: the
  * input is corrupt.
  */
-static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edges, size_t count,
-                               double *rhs, double *x)
+static int laplacian_descend(struct laplacian *l, const struct graph_edge *edges, size_t count,
+                             double *rhs, double *x)
 {
     const int n = l->nodes;
     double *residual = rhs;
@@ -136,7 +136,7 @@ int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge 
     for (int i = 0; i < laplacian->nodes; i++) {
         x[i] -= ground;
     }
-    sum_degrees(laplacian, edges, count);
+    laplacian_sum_degrees(laplacian, edges, count);
     memset(rhs, 0, (size_t)laplacian->nodes * sizeof(*rhs));
     for (size_t e = 0; e < count; e++) {
         const double flow = edges[e].weight * edges[e].y;
@@ -144,7 +144,7 @@ int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge 
         rhs[edges[e].a] -= flow;
     }
     rhs[0] = 0.0;
-    return conjugate_gradients(laplacian, edges, count, rhs, x);
+    return laplacian_descend(laplacian, edges, count, rhs, x);
 }
 
 /*
@@ -160,7 +160,7 @@ static int resistance_exact(struct laplacian *l, const struct graph_edge *edges,
         memset(l->room, 0, (size_t)l->nodes * sizeof(double));
         memset(x, 0, (size_t)l->nodes * sizeof(double));
         l->room[i] = 1.0;
-        const int err = conjugate_gradients(l, edges, count, l->room, x);
+        const int err = laplacian_descend(l, edges, count, l->room, x);
         if (err) {
             return err;
         }
@@ -200,7 +200,7 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
             l->room[edges[e].a] -= flow;
         }
         l->room[0] = 0.0;
-        const int err = conjugate_gradients(l, edges, count, l->room, x);
+        const int err = laplacian_descend(l, edges, count, l->room, x);
         if (err) {
             return err;
         }
@@ -232,7 +232,7 @@ int ictusi_laplacian_resistance(struct laplacian *laplacian, const struct graph_
     if (!x) {
         return ICTUS_ERR_NOMEM;
     }
-    sum_degrees(laplacian, edges, count);
+    laplacian_sum_degrees(laplacian, edges, count);
     resistance[0] = 0.0;
     const int err = laplacian->nodes <= EXACT_NODES
                         ? resistance_exact(laplacian, edges, count, x, resistance, &mean)

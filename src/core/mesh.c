@@ -63,7 +63,7 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
     return ICTUS_OK;
 }
 
-static void drop_pending(struct mesh *m)
+static void mesh_drop_pending(struct mesh *m)
 {
     for (int k = 0; k < m->pending_count; k++) {
         free(m->pending[k].edges);
@@ -77,7 +77,7 @@ static void drop_pending(struct mesh *m)
 
 void ictusi_mesh_reset(struct mesh *mesh)
 {
-    drop_pending(mesh);
+    mesh_drop_pending(mesh);
     mesh->based = false;
     mesh->sweeps = 0;
     mesh->groups = 0;
@@ -101,7 +101,7 @@ void ictusi_mesh_reset(struct mesh *mesh)
 void ictusi_mesh_free(struct mesh *mesh)
 {
     if (mesh) {
-        drop_pending(mesh);
+        mesh_drop_pending(mesh);
         ictusi_laplacian_free(&mesh->laplacian);
         free(mesh->base);
         free(mesh->drift);
@@ -149,7 +149,7 @@ int ictusi_mesh_add(struct mesh *mesh, const struct mesh_edge *edges, size_t cou
  * Integer offsets of every clock from one path to the reference, so that all later arithmetic is on
  * small numbers. Clocks may be years apart, or negative.
  */
-static int find_bases(struct mesh *m)
+static int mesh_find_bases(struct mesh *m)
 {
     const struct mesh_sweep *s = &m->pending[0];
     char *known = calloc((size_t)m->size, 1);
@@ -192,7 +192,7 @@ static int find_bases(struct mesh *m)
  * interval by this gives Student's. Beyond the table by a series in 1/freedom, which is within 2 %
  * there.
  */
-static double few_freedoms(double freedom)
+static double mesh_few_freedoms(double freedom)
 {
     /* t(0.975; 1, 2, 3) over 1.960. */
     static const double table[FREEDOM_TABLE] = {6.483, 2.195, 1.624};
@@ -284,7 +284,7 @@ static int mesh_group_of(const struct mesh *m, const struct mesh_sweep *s)
 }
 
 /* Solve the pending sweeps with the drifts as known, and set their rows of the history. */
-static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
+static int mesh_solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
     int err = ictusi_mesh_group_solve(m, spread);
     err = err ? err : ictusi_mesh_errors(m, spread);
@@ -299,7 +299,7 @@ static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 }
 
 /* A sweep of the last group that is off the line through the others counts less. */
-static void doubt_sweeps(struct mesh *m)
+static void mesh_doubt_sweeps(struct mesh *m)
 {
     const int first = m->sweeps - m->pending_count;
     double offsets[TRACK_MAX];
@@ -323,7 +323,7 @@ static void doubt_sweeps(struct mesh *m)
 }
 
 /* Few clocks are not independent: all are against the same reference. */
-static double independent_clocks(const struct mesh *m)
+static double mesh_independent_clocks(const struct mesh *m)
 {
     const double clocks = m->size - 1;
     return m->size < FEW_CLOCKS ? few_clocks_share * clocks : clocks;
@@ -348,12 +348,12 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
                                       .floor_ns = wander_floor(m),
                                       .horizon_s = horizon_s,
                                       .moments = moments,
-                                      .clocks = independent_clocks(m)};
+                                      .clocks = mesh_independent_clocks(m)};
     for (int k = 0; k < m->pending_count; k++) {
         memset(m->pending[k].x, 0, (size_t)m->size * sizeof(double));
     }
     for (*iterations = 0; *iterations < ITERATIONS && change > settled_ns; ++*iterations) {
-        int err = solve_sweeps(m, spread);
+        int err = mesh_solve_sweeps(m, spread);
         if (err) {
             return err;
         }
@@ -363,7 +363,7 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
          * not below the mean except by rounding.
          */
         const double now = fmax(last->t_last, last->t_mean);
-        doubt_sweeps(m);
+        mesh_doubt_sweeps(m);
         moments_of(m, moments);
         err = ictusi_track_fit(m->sweep, m->sweeps, now, &prior, track);
         if (err) {
@@ -413,8 +413,8 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
     }
 }
 
-static void write_lines(const struct mesh *m, const struct track *t, const double inflate[2],
-                        struct line *lines, struct line_error *errors)
+static void mesh_write_lines(const struct mesh *m, const struct track *t, const double inflate[2],
+                             struct line *lines, struct line_error *errors)
 {
     const int64_t now = m->origin + (int64_t)nearbyint(m->now * 1e9);
     for (int i = 0; i < m->size; i++) {
@@ -461,7 +461,7 @@ static int mesh_solve(struct mesh *m, double *extrapolated, double horizon_s, st
                       struct mesh_spread *spread, struct mesh_quality *q)
 {
     const double before = m->now;
-    int err = m->based ? ICTUS_OK : find_bases(m);
+    int err = m->based ? ICTUS_OK : mesh_find_bases(m);
     if (err) {
         return err;
     }
@@ -492,7 +492,7 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
     struct mesh_quality found = {.suspect = -1};
     struct track track = {0};
     if (mesh->size == 1) {
-        drop_pending(mesh);
+        mesh_drop_pending(mesh);
         lines[0] = ictusi_line_identity();
         errors[0] = (struct line_error){0};
         if (quality) {
@@ -512,9 +512,9 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
     }
     free(room);
     if (!err) {
-        const double inflate[2] = {few_freedoms(spread.bias_freedom),
-                                   few_freedoms(spread.noise_freedom)};
-        write_lines(mesh, &track, inflate, lines, errors);
+        const double inflate[2] = {mesh_few_freedoms(spread.bias_freedom),
+                                   mesh_few_freedoms(spread.noise_freedom)};
+        mesh_write_lines(mesh, &track, inflate, lines, errors);
         mesh_judge(mesh, errors, horizon_s, &track, &found);
     }
     if (quality && (!err || err == ICTUS_ERR_CLOCK)) {
@@ -523,7 +523,7 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
     if (err) {
         ictusi_mesh_reset(mesh);
     } else {
-        drop_pending(mesh);
+        mesh_drop_pending(mesh);
     }
     return err;
 }

@@ -101,7 +101,7 @@ struct group {
 
 /* The asymmetry to expect of a pair where nothing shows it, ns^2: what calibrations leave, or a
  * part of the shortest round trip. */
-static double usual_bias(const struct group *g)
+static double mesh_group_usual_bias(const struct group *g)
 {
     double shortest = INFINITY;
     double sum = 0.0;
@@ -116,7 +116,7 @@ static double usual_bias(const struct group *g)
     return sum / (double)g->edges;
 }
 
-static int set_quality(struct group *g)
+static int mesh_group_set_quality(struct group *g)
 {
     for (size_t e = 0; e < g->edges; e++) {
         double sum = 0.0;
@@ -225,7 +225,7 @@ static void group_reweigh(struct group *g, const struct mesh_spread *spread)
  * A sweep's own noise, held near that of all: on a shared path every burst of a sweep may be bad.
  * In: sums of squares around the pairs' means.
  */
-static void own_noise(struct group *g, const struct mesh_spread *spread, double factor)
+static void mesh_group_own_noise(struct group *g, const struct mesh_spread *spread, double factor)
 {
     const double own = spread->freedom * (g->count - 1) / g->count;
     for (int k = 0; k < g->count; k++) {
@@ -238,10 +238,10 @@ static void own_noise(struct group *g, const struct mesh_spread *spread, double 
 
 /* Few loops show little of the asymmetry, however small it looks: some of the usual one is added.
  */
-static void admit_bias(const struct group *g, struct mesh_spread *spread)
+static void mesh_group_admit_bias(const struct group *g, struct mesh_spread *spread)
 {
     const double prior = bias_prior * fmax(1.0 - spread->freedom / few_loops, 0.0);
-    const double usual = usual_bias(g);
+    const double usual = mesh_group_usual_bias(g);
     spread->bias_freedom = spread->freedom;
     if (g->count > 1 && prior > 0.0 && usual < INFINITY) {
         spread->bias_freedom += prior;
@@ -290,8 +290,8 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     const double factor = g->slack / (n * slope * slope);
     spread->noise = fmax((g->count > 1 ? change : total) * factor, rounding_ns * rounding_ns);
     spread->bias = g->count > 1 ? fmax(total * factor - spread->noise, 0.0) : 0.0;
-    own_noise(g, spread, factor);
-    admit_bias(g, spread);
+    mesh_group_own_noise(g, spread, factor);
+    mesh_group_admit_bias(g, spread);
 }
 
 /*
@@ -317,7 +317,7 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
         *noise = (opinion_freedom * *noise + opinion_prior * spread->noise) /
                  (opinion_freedom + opinion_prior);
     }
-    spread->bias = usual_bias(g);
+    spread->bias = mesh_group_usual_bias(g);
 }
 
 /* How far the k-th of count values is from the line through the two nearest others. */
@@ -373,7 +373,7 @@ static void group_mend_bursts(const struct group *g)
 }
 
 /* Offsets and residuals of all sweeps with the weights as they are. */
-static int solve_weighted(struct mesh *mesh, struct group *g)
+static int group_solve_weighted(struct mesh *mesh, struct group *g)
 {
     for (int k = 0; k < g->count; k++) {
         struct mesh_sweep *s = &g->sweeps[k];
@@ -397,8 +397,8 @@ static int solve_weighted(struct mesh *mesh, struct group *g)
  * sweeps of a pair; asymmetries are bounded: Huber's. A pair's is the mean of the two, by what its
  * residual is expected to be of.
  */
-static void weigh_by_ends(const struct mesh *mesh, struct group *g,
-                          const struct mesh_spread *spread)
+static void group_weigh_by_ends(const struct mesh *mesh, struct group *g,
+                                const struct mesh_spread *spread)
 {
     for (size_t e = 0; e < g->edges; e++) {
         const struct graph_edge *edge = &g->sweeps[0].graph[e];
@@ -423,10 +423,10 @@ static void weigh_by_ends(const struct mesh *mesh, struct group *g,
     }
 }
 
-static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *spread)
+static int group_solve(struct mesh *mesh, struct group *g, struct mesh_spread *spread)
 {
     for (int pass = 0; pass <= REWEIGHTINGS; pass++) {
-        const int err = solve_weighted(mesh, g);
+        const int err = group_solve_weighted(mesh, g);
         if (err) {
             return err;
         }
@@ -445,8 +445,8 @@ static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *s
     for (int pass = 0; pass < REFINEMENTS; pass++) {
         int err = ictusi_mesh_components(g->sweeps, g->count, mesh->size, spread->noise, mesh->g);
         if (!err) {
-            weigh_by_ends(mesh, g, spread);
-            err = solve_weighted(mesh, g);
+            group_weigh_by_ends(mesh, g, spread);
+            err = group_solve_weighted(mesh, g);
         }
         if (err) {
             return err;
@@ -455,8 +455,8 @@ static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *s
     return ictusi_mesh_components(g->sweeps, g->count, mesh->size, spread->noise, mesh->g);
 }
 
-static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
-                     struct mesh_spread *spread)
+static int group_solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
+                           struct mesh_spread *spread)
 {
     const size_t edges = sweeps[0].count;
     struct group g = {.sweeps = sweeps, .count = count, .edges = edges};
@@ -470,12 +470,12 @@ static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
     }
     g.weight = g.quality + room;
     g.scratch = g.quality + 2 * room;
-    int err = set_quality(&g);
+    int err = mesh_group_set_quality(&g);
     if (!err && spread->freedom > 0.0) {
         group_mend_bursts(&g);
     }
     if (!err) {
-        err = solve_group(mesh, &g, spread);
+        err = group_solve(mesh, &g, spread);
     }
     free(g.quality);
     return err;
@@ -487,11 +487,11 @@ int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread)
         group_prepare(mesh, &mesh->pending[k]);
     }
     if (ictusi_mesh_same_pairs(mesh)) {
-        return solve_run(mesh, mesh->pending, mesh->pending_count, spread);
+        return group_solve_run(mesh, mesh->pending, mesh->pending_count, spread);
     }
     struct mesh_spread sum = {0};
     for (int k = 0; k < mesh->pending_count; k++) {
-        const int err = solve_run(mesh, &mesh->pending[k], 1, spread);
+        const int err = group_solve_run(mesh, &mesh->pending[k], 1, spread);
         if (err) {
             return err;
         }

@@ -56,7 +56,7 @@ static const double effort_small = 100.0;
 static const double effort_large = 25.0;
 
 /* Exchanges of each process in a window of usual length, started here or answered. */
-static double usual_effort(const struct mesh_wish *wish)
+static double mesh_plan_usual_effort(const struct mesh_wish *wish)
 {
     const double usual = wish->size > SMALL ? effort_large
                          : wish->size > FEW ? effort_small
@@ -64,7 +64,7 @@ static double usual_effort(const struct mesh_wish *wish)
     return 2.0 * (double)wish->rounds * (wish->exchanges ? (double)wish->exchanges : usual);
 }
 
-static double usual_window(const struct mesh_wish *wish)
+static double mesh_plan_usual_window(const struct mesh_wish *wish)
 {
     return wish->size > SMALL ? window_large_s : window_small_s;
 }
@@ -75,7 +75,7 @@ static double usual_window(const struct mesh_wish *wish)
  */
 static int plan_sweeps(const struct mesh_wish *wish)
 {
-    const double per_pair = usual_effort(wish) / wish->factors;
+    const double per_pair = mesh_plan_usual_effort(wish) / wish->factors;
     const int enough = wish->calibrated ? 2 * ADAPTIVE_FROM : ADAPTIVE_FROM;
     const int many = (int)fmin(fmax(per_pair / enough, 2.0), MESH_SWEEPS_MAX);
     return wish->sweeps ? (int)wish->sweeps : many;
@@ -94,7 +94,7 @@ static double plan_window(const struct mesh_wish *wish, const struct mesh_trial 
     const double scatter_ns = excess_ns > trial->rtt_ns
                                   ? fmax(trial->scatter_ns, scatter_per_excess * excess_ns)
                                   : trial->scatter_ns;
-    const double usual = usual_window(wish);
+    const double usual = mesh_plan_usual_window(wish);
     const bool asked = wish->tolerance_s > 0.0;
     const double tolerance_ns = asked ? wish->tolerance_s * 1e9
                                       : fmax(tolerance_least_ns, tolerance_per_rtt * trial->rtt_ns);
@@ -114,8 +114,9 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
     struct mesh_plan plan = {.sweeps = sweeps, .rounds = wish->factors};
     plan.window_s = wish->window_s > 0.0 ? wish->window_s : plan_window(wish, trial, sweeps);
     /* A longer window is there to be filled; one that was asked for gets the asked exchanges. */
-    const double more = wish->window_s > 0.0 ? 1.0 : fmax(plan.window_s / usual_window(wish), 1.0);
-    const double asked = more * usual_effort(wish) / sweeps;
+    const double more =
+        wish->window_s > 0.0 ? 1.0 : fmax(plan.window_s / mesh_plan_usual_window(wish), 1.0);
+    const double asked = more * mesh_plan_usual_effort(wish) / sweeps;
     const double budget_s = busy_share * plan.window_s / sweeps;
     const double fitting = trial->exchange_s > 0.0 ? budget_s / trial->exchange_s : asked;
     const double pairs = fmin(asked, fitting);

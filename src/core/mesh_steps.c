@@ -75,8 +75,8 @@ static void steps_start(struct span *known, int size, double reach)
 }
 
 /* What one sweep alone says of all offsets at its end. */
-static int within_sweep(const struct mesh *m, const struct mesh_sweep *s, struct constraint *c,
-                        struct span *known)
+static int steps_within_sweep(const struct mesh *m, const struct mesh_sweep *s,
+                              struct constraint *c, struct span *known)
 {
     for (size_t e = 0; e < s->count; e++) {
         const struct mesh_edge *edge = &s->edges[e];
@@ -116,7 +116,7 @@ static void steps_narrow(const struct mesh *m, const struct mesh_sweep *s,
 }
 
 /* The process in most of the pairs that no line fits, or -1. Of two alike the later one: not 0. */
-static int most_broken(const struct constraint *c, size_t count, int size, double *share)
+static int mesh_steps_most_broken(const struct constraint *c, size_t count, int size, double *share)
 {
     int suspect = -1;
     double most = 0.0;
@@ -139,7 +139,7 @@ static int most_broken(const struct constraint *c, size_t count, int size, doubl
 }
 
 /* Sweeps over the same pairs: one line per clock has to pass all of them. */
-static int between_sweeps(const struct mesh *m, struct constraint *c, struct span *known)
+static int steps_between_sweeps(const struct mesh *m, struct constraint *c, struct span *known)
 {
     const struct mesh_sweep *first = &m->pending[0];
     for (size_t e = 0; e < first->count; e++) {
@@ -151,7 +151,7 @@ static int between_sweeps(const struct mesh *m, struct constraint *c, struct spa
             }
         }
     }
-    const int broken = most_broken(c, first->count, m->size, known->low);
+    const int broken = mesh_steps_most_broken(c, first->count, m->size, known->low);
     if (broken >= 0) {
         return broken;
     }
@@ -163,7 +163,7 @@ static int between_sweeps(const struct mesh *m, struct constraint *c, struct spa
  * What is known of all offsets from before, grown to the sweep's end, against what it says itself.
  * Where most clocks moved against the reference, it is the reference that did.
  */
-static int since_before(struct mesh *m, const struct mesh_sweep *s, const struct span *now)
+static int steps_since_before(struct mesh *m, const struct mesh_sweep *s, const struct span *now)
 {
     const double grown = parting * fmax(s->t_last - m->known_s, 0.0);
     int wrong = 0;
@@ -219,7 +219,7 @@ static double steps_confined(double value, double low, double high)
  * Least squares over bursts without one good exchange may lie where no clock can be: what is proven
  * is also the best that is known.
  */
-static void confine_drifts(struct mesh *m, const struct span *slopes)
+static void mesh_steps_confine_drifts(struct mesh *m, const struct span *slopes)
 {
     for (int i = 0; i < m->size; i++) {
         m->drift[i] = steps_confined(m->drift[i], slopes->low[i], slopes->high[i]);
@@ -231,19 +231,19 @@ static int steps_find(struct mesh *m, struct constraint *c, double *room)
     struct span now = {room, room + m->size};
     steps_start(&now, m->size, parting);
     if (m->pending_count > 1 && ictusi_mesh_same_pairs(m)) {
-        const int proven = between_sweeps(m, c, &now);
+        const int proven = steps_between_sweeps(m, c, &now);
         if (proven >= 0) {
             return proven ? proven : steps_accuse(m, &m->pending[0], proven, room);
         }
     }
-    confine_drifts(m, &now);
+    mesh_steps_confine_drifts(m, &now);
     for (int k = 0; k < m->pending_count; k++) {
         const struct mesh_sweep *s = &m->pending[k];
-        const int proven = within_sweep(m, s, c, &now);
+        const int proven = steps_within_sweep(m, s, c, &now);
         if (proven >= 0) {
             return steps_accuse(m, s, proven, room);
         }
-        const int moved = since_before(m, s, &now);
+        const int moved = steps_since_before(m, s, &now);
         if (moved >= 0) {
             return moved;
         }

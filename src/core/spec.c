@@ -23,7 +23,7 @@ static int spec_copy(char *to, size_t size, const char *from, size_t length)
 }
 
 /* Read "(child,child)" at *p and move past it. */
-static int split_children(const char **p, struct spec *spec)
+static int spec_split_children(const char **p, struct spec *spec)
 {
     const char *start = *p + 1;
     int depth = 1;
@@ -58,7 +58,7 @@ int ictusi_spec_split(const char *text, struct spec *spec, struct ictus_why *why
     int err =
         name_length ? spec_copy(spec->name, sizeof(spec->name), text, name_length) : ICTUS_ERR_SPEC;
     if (!err && *p == '(') {
-        err = split_children(&p, spec);
+        err = spec_split_children(&p, spec);
     }
     if (!err && *p == ':') {
         err = p[1] ? spec_copy(spec->options, sizeof(spec->options), p + 1, strlen(p + 1))
@@ -73,7 +73,7 @@ int ictusi_spec_split(const char *text, struct spec *spec, struct ictus_why *why
     return ICTUS_OK;
 }
 
-static int read_bool(const char *text, bool *value)
+static int spec_read_bool(const char *text, bool *value)
 {
     static const char *const no[] = {"0", "no", "false", "off"};
     static const char *const yes[] = {"1", "yes", "true", "on"};
@@ -106,7 +106,7 @@ static const char *spec_type_name(enum spec_type type)
     return names[type];
 }
 
-static int read_in_range(const struct spec_param *param, const char *text, void *member)
+static int spec_read_in_range(const struct spec_param *param, const char *text, void *member)
 {
     double number = 0.0;
     int64_t integer = 0;
@@ -147,7 +147,7 @@ static int spec_read_value(const struct spec_param *param, const char *text, voi
     int err = 0;
     switch (param->type) {
     case SPEC_BOOL:
-        err = read_bool(text, member);
+        err = spec_read_bool(text, member);
         break;
     case SPEC_CHOICE:
         return spec_read_choice(param, text, member, why);
@@ -155,7 +155,7 @@ static int spec_read_value(const struct spec_param *param, const char *text, voi
         err = spec_copy(((struct spec_text *)member)->text, SPEC_TEXT_MAX + 1, text, strlen(text));
         break;
     default:
-        err = read_in_range(param, text, member);
+        err = spec_read_in_range(param, text, member);
         break;
     }
     if (err && param->type <= SPEC_RATIO) {
@@ -167,8 +167,8 @@ static int spec_read_value(const struct spec_param *param, const char *text, voi
                : ICTUS_OK;
 }
 
-static int set_option(const struct spec *spec, const struct spec_param *params, char *pair,
-                      void *options, struct ictus_why *why)
+static int spec_set_option(const struct spec *spec, const struct spec_param *params, char *pair,
+                           void *options, struct ictus_why *why)
 {
     char *equals = strchr(pair, '=');
     if (!equals || equals == pair || !equals[1]) {
@@ -220,7 +220,7 @@ int ictusi_spec_read(const struct spec *spec, const struct spec_param *params, v
         char *end = pair_end(pair);
         char *next = *end ? end + 1 : end;
         *end = '\0';
-        int err = set_option(spec, params, pair, options, why);
+        int err = spec_set_option(spec, params, pair, options, why);
         if (err) {
             return err;
         }

@@ -63,7 +63,7 @@ double ictusi_stats_sd(const double *values, size_t n)
  * P(B <= r), B ~ binomial(n, 1/2), whatever the distribution of the values (David and Nagaraja,
  * Order Statistics, 7.1). It assumes independent samples; see the inflation below.
  */
-static size_t exact_cut(size_t n, double level, double *covered)
+static size_t stats_exact_cut(size_t n, double level, double *covered)
 {
     /* P(B < r+1) for B ~ binomial(n, 1/2), summed from the bottom in logarithms. */
     const double tail_max = (1.0 - level) / 2.0;
@@ -87,7 +87,7 @@ static size_t exact_cut(size_t n, double level, double *covered)
 }
 
 /* Normal quantile of a two-sided level, by bisection of erfc: exactness matters more than speed. */
-static double two_sided_normal(double level)
+static double stats_two_sided_normal(double level)
 {
     double low = 0.0;
     double high = 40.0;
@@ -107,10 +107,10 @@ void ictusi_stats_median_interval(const double *sorted, size_t n, double level, 
 {
     size_t cut = 0;
     if (n <= EXACT_RANKS_MAX) {
-        cut = exact_cut(n, level, covered);
+        cut = stats_exact_cut(n, level, covered);
     } else {
         /* The binomial's ranks by the normal distribution: mean n/2, variance n/4. */
-        const double half = two_sided_normal(level) * sqrt((double)n) / 2.0;
+        const double half = stats_two_sided_normal(level) * sqrt((double)n) / 2.0;
         cut = (size_t)floor((double)n / 2.0 - half) - 1;
         *covered = level;
     }

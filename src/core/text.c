@@ -31,7 +31,7 @@ static const struct unit ratio_units[] = {
 /* The longest word whose edit distance is computed; longer ones have no nearest name. */
 enum { LONGEST_WORD = 63 };
 
-static int parse_number(const char *text, double *value, const char **rest)
+static int text_parse_number(const char *text, double *value, const char **rest)
 {
     char *end = NULL;
     if (!text || isspace((unsigned char)*text)) {
@@ -47,11 +47,11 @@ static int parse_number(const char *text, double *value, const char **rest)
     return ICTUS_OK;
 }
 
-static int parse_with_unit(const char *text, const struct unit *units, double *value)
+static int text_parse_with_unit(const char *text, const struct unit *units, double *value)
 {
     double number = 0.0;
     const char *rest = NULL;
-    if (parse_number(text, &number, &rest)) {
+    if (text_parse_number(text, &number, &rest)) {
         return ICTUS_ERR_SPEC;
     }
     for (const struct unit *u = units; u->name; u++) {
@@ -65,18 +65,18 @@ static int parse_with_unit(const char *text, const struct unit *units, double *v
 
 int ictus_parse_seconds(const char *text, double *seconds)
 {
-    return parse_with_unit(text, time_units, seconds);
+    return text_parse_with_unit(text, time_units, seconds);
 }
 
 int ictus_parse_ratio(const char *text, double *ratio)
 {
-    return parse_with_unit(text, ratio_units, ratio);
+    return text_parse_with_unit(text, ratio_units, ratio);
 }
 
 int ictus_parse_real(const char *text, double *value)
 {
     static const struct unit none[] = {{"", 1.0}, {NULL, 0.0}};
-    return parse_with_unit(text, none, value);
+    return text_parse_with_unit(text, none, value);
 }
 
 int ictus_parse_int(const char *text, int64_t *value)
@@ -129,7 +129,7 @@ static size_t text_smaller(size_t a, size_t b)
 }
 
 /* Levenshtein's distance, one row at a time. */
-static size_t edit_distance(const char *a, const char *b)
+static size_t text_edit_distance(const char *a, const char *b)
 {
     size_t row[LONGEST_WORD + 1];
     const size_t na = strlen(a);
@@ -167,7 +167,7 @@ const char *ictus_nearest(const char *word, const char *const *names)
      */
     size_t least = 1 + strlen(word) / 3;
     for (; *names; names++) {
-        const size_t distance = edit_distance(word, *names);
+        const size_t distance = text_edit_distance(word, *names);
         if (distance <= least && (!best || distance < least)) {
             least = distance;
             best = *names;

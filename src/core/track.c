@@ -183,7 +183,7 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
  * Index 0 is the variance of the offset (ns^2), 1 its covariance with the drift, 2 the variance of
  * the drift. So the variance d seconds from now is v[0] + 2 d v[1] + d^2 v[2].
  */
-static void split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
+static void track_split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
     memset(h->noise, 0, sizeof(h->noise));
     memset(h->bias, 0, sizeof(h->bias));
@@ -272,15 +272,15 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     }
     track_backward(l, n, offset, h->offset);
     track_backward(l, n, drift, h->drift);
-    split_errors(s, n, now, h);
+    track_split_errors(s, n, now, h);
     *likely = n > 2 ? -0.5 * prior->clocks * (log_det + track_misfit(&d, det, n, prior->moments, l))
                     : 0.0;
     return ICTUS_OK;
 }
 
 /* All answers and what is usual of them. Two sweeps show nothing: one answer then. */
-static int list_hypotheses(const struct track_sweep *s, int n, const struct track_prior *prior,
-                           struct hypothesis *list)
+static int track_list_hypotheses(const struct track_sweep *s, int n,
+                                 const struct track_prior *prior, struct hypothesis *list)
 {
     double noise[TRACK_MAX];
     if (n < 3) {
@@ -328,7 +328,7 @@ static int list_hypotheses(const struct track_sweep *s, int n, const struct trac
 }
 
 /* Prior to posterior probabilities. The largest is taken out first, since exp() underflows. */
-static void weigh_hypotheses(struct hypothesis *list, int count, const double *likely)
+static void track_weigh_hypotheses(struct hypothesis *list, int count, const double *likely)
 {
     double most = -INFINITY;
     double sum = 0.0;
@@ -359,7 +359,8 @@ static double variance_at(const struct hypothesis *h, double d)
  * The mixture's 95 % half-width over 1.96, squared: a distribution with rare wide parts has more
  * variance than that. spread[h] is how far hypotheses' values are off their mean, squared.
  */
-static double claim_at(const struct hypothesis *list, int count, const double *spread, double d)
+static double track_claim_at(const struct hypothesis *list, int count, const double *spread,
+                             double d)
 {
     double low = 0.0;
     double high = 0.0;
@@ -430,7 +431,7 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
             spread[h] = count > 1 ? track_disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
             mean += list[h].weight * variance_at(&list[h], at[i]);
         }
-        factor[i] = mean > 0.0 ? claim_at(list, count, spread, at[i]) / mean : 1.0;
+        factor[i] = mean > 0.0 ? track_claim_at(list, count, spread, at[i]) / mean : 1.0;
     }
     const double both[3] = {factor[0], sqrt(factor[0] * factor[1]), factor[1]};
     for (int z = 0; z < 3; z++) {
@@ -447,14 +448,14 @@ static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
                    const struct track_prior *prior, struct hypothesis *list, struct track *track)
 {
     double likely[HYPOTHESES];
-    const int answers = list_hypotheses(sweeps, count, prior, list);
+    const int answers = track_list_hypotheses(sweeps, count, prior, list);
     for (int h = 0; h < answers; h++) {
         const int err = fit_hypothesis(sweeps, count, now_s, prior, &list[h], &likely[h]);
         if (err) {
             return err;
         }
     }
-    weigh_hypotheses(list, answers, likely);
+    track_weigh_hypotheses(list, answers, likely);
     mean_rows(list, answers, track);
     hypothesis_claim(list, answers, prior, track);
     track->inflation = 1.0 + track->inflation / fmax(sweeps[count - 1].noise_ns2, variance_floor);

@@ -35,7 +35,8 @@ static uint64_t pair_cells(const struct check_stats *stats)
 }
 
 /* Threads of one process read one clock. */
-static bool share_clock(const struct layout *layout, uint8_t class, uint32_t from, uint32_t to)
+static bool check_share_clock(const struct layout *layout, uint8_t class, uint32_t from,
+                              uint32_t to)
 {
     return class == POINT_THREAD || from == to ||
            (from != LAYOUT_NONE && layout->locations[from].process != LAYOUT_NONE &&
@@ -43,7 +44,7 @@ static bool share_clock(const struct layout *layout, uint8_t class, uint32_t fro
 }
 
 /* A cell of the pair table: all, bad ones, the worst of these, and the shortest time of all. */
-static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
+static void check_count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
 {
     stats->sums[SUM_PAIRS + 2 * cell]++;
     stats->sums[SUM_PAIRS + 2 * cell + 1] += bad;
@@ -57,7 +58,7 @@ static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64
     *least = delay < *least ? delay : *least;
 }
 
-static void count_bin(struct check_stats *stats, int64_t delay)
+static void check_count_bin(struct check_stats *stats, int64_t delay)
 {
     /* Decades: below 10 ns, below 100 ns, and so on. A delay of 0 is a violation of 0 ns. */
     const double ns = (double)-delay * stats->ns_per_tick;
@@ -91,7 +92,7 @@ static void check_count_threads(struct check_stats *stats, uint32_t from, uint32
     }
 }
 
-static void count_op(struct check_stats *stats, int64_t op, bool bad)
+static void check_count_op(struct check_stats *stats, int64_t op, bool bad)
 {
     if (op >= 0 && op < CHECK_OPS) {
         stats->sums[SUM_OPS + 2 * op]++;
@@ -100,22 +101,22 @@ static void count_op(struct check_stats *stats, int64_t op, bool bad)
 }
 
 /* delay: how much later the second event is stamped than the first, ticks; <= 0 is a violation. */
-static void on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
-                    int64_t delay)
+static void check_on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
+                          int64_t delay)
 {
     struct check_stats *stats = container_of(observer, struct check_stats, observer);
     const struct layout *layout = stats->history->layout;
     const uint8_t class = stats->history->points.kind[point] & POINT_CLASS;
     /* A second event must be later than the first; on one clock both may fall on the same tick. */
-    const bool bad = share_clock(layout, class, from, to) ? delay < 0 : delay <= 0;
+    const bool bad = check_share_clock(layout, class, from, to) ? delay < 0 : delay <= 0;
     stats->sums[SUM_CLASSES + 2 * class]++;
     stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
     if (bad) {
-        count_bin(stats, delay);
+        check_count_bin(stats, delay);
         stats->maxima[class] = -delay > stats->maxima[class] ? -delay : stats->maxima[class];
     }
     if (class == POINT_COLLECTIVE) {
-        count_op(stats, stats->history->points.note[point].op, bad);
+        check_count_op(stats, stats->history->points.note[point].op, bad);
     }
     if (from == LAYOUT_NONE || layout->locations[from].process == LAYOUT_NONE ||
         layout->locations[to].process == LAYOUT_NONE) {
@@ -133,9 +134,9 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     const uint64_t node_b = layout->processes[b].node;
     stats->sums[SUM_WITHIN] += bad && a != b && node_a == node_b;
     if (stats->processes) {
-        count_cell(stats, a * stats->processes + b, bad, delay);
+        check_count_cell(stats, a * stats->processes + b, bad, delay);
     } else if (stats->nodes) {
-        count_cell(stats, node_a * stats->nodes + node_b, bad, delay);
+        check_count_cell(stats, node_a * stats->nodes + node_b, bad, delay);
     }
 }
 
@@ -174,8 +175,8 @@ static int stats_join(struct observer *observer, struct observer *its)
 int ictusi_check_init(struct check_stats *stats, const struct history *history)
 {
     const struct layout *layout = history->layout;
-    *stats =
-        (struct check_stats){.observer = {on_pair, stats_split, stats_join}, .history = history};
+    *stats = (struct check_stats){.observer = {check_on_pair, stats_split, stats_join},
+                                  .history = history};
     stats->ns_per_tick = 1e9 / (double)layout->resolution;
     /*
      * A table has n^2 cells. Where there are too many processes or nodes for one, 0 stands for
@@ -301,7 +302,7 @@ static void check_add_row(const struct check_stats *stats, json_t *list, uint64_
 }
 
 /* The table as it was counted, of n processes or nodes. */
-static json_t *counted_json(const struct check_stats *stats, uint64_t n)
+static json_t *check_counted_json(const struct check_stats *stats, uint64_t n)
 {
     json_t *list = json_array();
     for (uint64_t i = 0; i < n * n; i++) {
@@ -333,7 +334,7 @@ static struct pair_cell node_cell(const struct check_stats *stats, uint64_t from
 static json_t *nodes_json(const struct check_stats *stats)
 {
     if (!stats->processes) {
-        return counted_json(stats, stats->nodes);
+        return check_counted_json(stats, stats->nodes);
     }
     json_t *list = json_array();
     for (uint64_t i = 0; i < stats->nodes * stats->nodes; i++) {
@@ -380,5 +381,5 @@ void ictusi_check_json(const struct check_stats *stats, json_t *object, const ch
     json_set(object, prefix, "operations", ALL, "", ops_json(stats));
     json_set(object, prefix, "histogram", ALL, "", check_bins_json(stats));
     json_set(object, prefix, "node_pairs", ALL, "", nodes_json(stats));
-    json_set(object, prefix, "rank_pairs", ALL, "", counted_json(stats, stats->processes));
+    json_set(object, prefix, "rank_pairs", ALL, "", check_counted_json(stats, stats->processes));
 }

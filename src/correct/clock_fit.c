@@ -52,7 +52,7 @@ static uint32_t knots_for(uint32_t clocks)
  * common time; what a map is given is the clock's own, which its constant has not been added to.
  * Every rank makes the same maps, since all have the same phi. The session owns them.
  */
-static int set_maps(struct fitting *f)
+static int clock_fit_set_maps(struct fitting *f)
 {
     struct session *s = f->session;
     const struct clock_model *m = &f->fit->model;
@@ -94,9 +94,9 @@ static int clock_fit_look_at(struct fitting *f, const int64_t *values)
 }
 
 /* The same with the times that the model's phi gives. Collective. */
-static int look_again(struct fitting *f)
+static int fit_look_again(struct fitting *f)
 {
-    int err = ictusi_session_agree(f->session, set_maps(f));
+    int err = ictusi_session_agree(f->session, clock_fit_set_maps(f));
     if (!err) {
         ictusi_session_map_values(f->session);
         err = clock_fit_look_at(f, f->session->history.points.value);
@@ -108,7 +108,7 @@ static int look_again(struct fitting *f)
  * What the leader says to the others before each look: whether there is another one, and phi. What
  * they see comes back in clock_fit_look_at(), which joins the least delays of all ranks.
  */
-static int share_phi(struct fitting *f, uint64_t *more)
+static int clock_fit_share_phi(struct fitting *f, uint64_t *more)
 {
     struct team *team = f->session->team;
     const struct clock_model *m = &f->fit->model;
@@ -120,23 +120,23 @@ static int share_phi(struct fitting *f, uint64_t *more)
 
 /*
  * The choice asks for another look: what is left of the delays under its phi. Only the leader comes
- * here, and the others meet it in choose_together().
+ * here, and the others meet it in clock_fit_choose_together().
  */
-static int on_observe(struct clock_source *source, struct clock_model *model)
+static int clock_fit_on_observe(struct clock_source *source, struct clock_model *model)
 {
     struct fitting *f = container_of(source, struct fitting, source);
     uint64_t more = true;
-    int err = share_phi(f, &more);
-    err = err ? err : look_again(f);
+    int err = clock_fit_share_phi(f, &more);
+    err = err ? err : fit_look_again(f);
     return err ? err : ictusi_clock_model_see(model, &f->delays, f->us_per_tick);
 }
 
 /*
  * The leader chooses, the others look whenever it does; in the end all have its phi. phi is made
  * relative to the clock that shows the time before it is shared for the last time. Collective: each
- * share_phi() of the leader has one of the others, after errors too.
+ * clock_fit_share_phi() of the leader has one of the others, after errors too.
  */
-static int choose_together(struct fitting *f)
+static int clock_fit_choose_together(struct fitting *f)
 {
     struct team *team = f->session->team;
     uint64_t more = false;
@@ -144,23 +144,23 @@ static int choose_together(struct fitting *f)
     if (!team || team->rank == 0) {
         err = ictusi_clock_choice_run(&f->fit->model, &f->source, &f->fit->choice);
         ictusi_clock_model_align(&f->fit->model);
-        const int said = share_phi(f, &more);
+        const int said = clock_fit_share_phi(f, &more);
         err = err ? err : said;
     } else {
         do {
-            err = share_phi(f, &more);
-            err = err || !more ? err : look_again(f);
+            err = clock_fit_share_phi(f, &more);
+            err = err || !more ? err : fit_look_again(f);
         } while (more && !err);
         /* After an error the leader says that it is over. */
         while (more && err) {
-            more = share_phi(f, &more) ? 0 : more;
+            more = clock_fit_share_phi(f, &more) ? 0 : more;
         }
     }
     err = ictusi_session_agree(f->session, err);
     uint64_t kind = (uint64_t)f->fit->choice.kind;
     err = err || !team ? err : team->broadcast(team, &kind, sizeof kind);
     f->fit->choice.kind = (enum clock_kind)kind;
-    err = err ? err : ictusi_session_agree(f->session, set_maps(f));
+    err = err ? err : ictusi_session_agree(f->session, clock_fit_set_maps(f));
     if (!err) {
         ictusi_session_map_values(f->session);
     }
@@ -168,7 +168,7 @@ static int choose_together(struct fitting *f)
 }
 
 /* A location whose offsets speak for a clock: the first that has any. */
-static uint32_t find_spokesman(const struct session *s, uint32_t unit)
+static uint32_t clock_fit_find_spokesman(const struct session *s, uint32_t unit)
 {
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         if (s->unit_of[l] == unit && s->trace->layout.locations[l].offset_count > 0) {
@@ -182,7 +182,7 @@ static uint32_t find_spokesman(const struct session *s, uint32_t unit)
 static uint32_t clock_fit_find_reference(const struct session *s)
 {
     uint32_t u = 0;
-    while (u < s->unit_count && find_spokesman(s, u) == LAYOUT_NONE) {
+    while (u < s->unit_count && clock_fit_find_spokesman(s, u) == LAYOUT_NONE) {
         u++;
     }
     return u < s->unit_count ? u : 0;
@@ -194,7 +194,7 @@ static uint32_t clock_fit_find_reference(const struct session *s)
  * more than apart_us before it was sent, since well synchronised clocks have nothing to gain from
  * them. The clock that shows the time gets no constant: all others are moved towards it.
  */
-static int find_constants(struct fitting *f)
+static int clock_fit_find_constants(struct fitting *f)
 {
     struct session *s = f->session;
     double *constants = calloc(s->unit_count + 1UL, sizeof *constants);
@@ -219,7 +219,7 @@ static int find_constants(struct fitting *f)
  * The first and last time of any point, with the constants. The points of a location are in the
  * order of time, so that its first and last one are enough.
  */
-static int find_span(struct fitting *f)
+static int clock_fit_find_span(struct fitting *f)
 {
     struct session *s = f->session;
     const struct history *h = &s->history;
@@ -264,7 +264,7 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
  * location against the reference's i-th, as recorders measure them in rounds, or against its last.
  * The list becomes the model's own.
  */
-static int set_offsets(struct fitting *f)
+static int clock_fit_set_offsets(struct fitting *f)
 {
     const struct session *s = f->session;
     const struct layout_location *locations = s->trace->layout.locations;
@@ -278,9 +278,9 @@ static int set_offsets(struct fitting *f)
         return ICTUS_ERR_NOMEM;
     }
     m->reference = clock_fit_find_reference(s);
-    const uint32_t lead = find_spokesman(s, m->reference);
+    const uint32_t lead = clock_fit_find_spokesman(s, m->reference);
     for (uint32_t u = 0; u < s->unit_count; u++) {
-        const uint32_t l = find_spokesman(s, u);
+        const uint32_t l = clock_fit_find_spokesman(s, u);
         const uint32_t count = l == LAYOUT_NONE || l == lead ? 0 : locations[l].offset_count;
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t last = locations[lead].offset_count - 1;
@@ -335,7 +335,7 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
  * Constants that were applied stay even where nothing better was found. To be of kind lines, with
  * phi 0, keeps fit_judge() from throwing them away with the maps.
  */
-static void keep_constants(struct fitting *f)
+static void clock_fit_keep_constants(struct fitting *f)
 {
     for (uint32_t u = 0; u < f->session->unit_count; u++) {
         if (f->constants[u] && f->fit->choice.kind == CLOCKS_BASE) {
@@ -357,17 +357,17 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
     err = ictusi_session_agree(s, err);
     f->from = s->from;
     f->to = s->to;
-    err = err ? err : find_constants(f);
+    err = err ? err : clock_fit_find_constants(f);
     err = err ? err
               : ictusi_session_agree(s, ictusi_clock_model_init(&f->fit->model, s->unit_count,
                                                                 knots_for(s->unit_count), 0));
-    err = err ? err : find_span(f);
+    err = err ? err : clock_fit_find_span(f);
     f->fit->model.length = (double)(f->to - f->from) * f->us_per_tick;
-    err = ictusi_session_agree(s, err ? err : set_offsets(f));
-    err = err ? err : choose_together(f);
+    err = ictusi_session_agree(s, err ? err : clock_fit_set_offsets(f));
+    err = err ? err : clock_fit_choose_together(f);
     if (!err) {
         f->fit->tried = true;
-        keep_constants(f);
+        clock_fit_keep_constants(f);
         err = fit_judge(f, stats);
     }
     ictusi_delays_fini(&f->delays);
@@ -378,7 +378,7 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
 /* Nothing to fit where there is one clock, or no time in which it could drift. */
 int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_stats *stats)
 {
-    struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};
+    struct fitting f = {.source = {clock_fit_on_observe}, .fit = fit, .session = s};
     f.us_per_tick = 1e6 / (double)s->trace->layout.resolution;
     ictusi_session_set_units(s, stats);
     if (s->unit_count < 2 || s->to <= s->from) {

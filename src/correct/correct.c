@@ -72,7 +72,8 @@ static int correct_check_options(const struct ictus_correct_options *o, bool fir
     return !err && first && o->truth ? ictusi_truth_check(o->truth, o->in, why) : err;
 }
 
-static void say_check(struct correction *c, const struct check_stats *stats, const char *prefix)
+static void correct_say_check(struct correction *c, const struct check_stats *stats,
+                              const char *prefix)
 {
     ictusi_check_json(stats, c->report, prefix, false);
 }
@@ -86,13 +87,13 @@ static int report_check(struct correction *c, const int64_t *values, const char 
     if (err) {
         return err;
     }
-    say_check(c, &stats, prefix);
+    correct_say_check(c, &stats, prefix);
     *clean = ictusi_check_all_violations(&stats) == 0;
     ictusi_check_fini(&stats);
     return ICTUS_OK;
 }
 
-static enum presync first_presync(enum ictus_presync wanted)
+static enum presync correct_first_presync(enum ictus_presync wanted)
 {
     switch (wanted) {
     case ICTUS_PRESYNC_NONE:
@@ -109,7 +110,7 @@ static enum presync first_presync(enum ictus_presync wanted)
 }
 
 /* Without violations, raw or with the archive's offsets, those can stay in it. */
-static int look_as_read(struct correction *c)
+static int correct_look_as_read(struct correction *c)
 {
     const int err = ictusi_session_as_read(&c->session);
     return err ? err
@@ -117,16 +118,16 @@ static int look_as_read(struct correction *c)
 }
 
 /* The archive's own offsets; then stats are those of the times that they give. */
-static int apply_offsets(struct correction *c, struct check_stats *stats)
+static int correct_apply_offsets(struct correction *c, struct check_stats *stats)
 {
     struct session *s = &c->session;
-    int err = ictusi_session_presync(s, first_presync(c->options->presync));
+    int err = ictusi_session_presync(s, correct_first_presync(c->options->presync));
     if (!err && !s->unchanged) {
         ictusi_check_fini(stats);
         err = ictusi_session_check(s, s->history.points.time, stats);
     }
     if (!err) {
-        say_check(c, stats, "presync_");
+        correct_say_check(c, stats, "presync_");
     }
     return err;
 }
@@ -137,7 +138,7 @@ static int apply_offsets(struct correction *c, struct check_stats *stats)
  * clocks may well be one. Messages are tried in all other cases, since offsets that violate nothing
  * may still be microseconds off.
  */
-static int presynchronise(struct correction *c)
+static int correct_presynchronise(struct correction *c)
 {
     struct session *s = &c->session;
     const enum ictus_presync wanted = c->options->presync;
@@ -146,14 +147,14 @@ static int presynchronise(struct correction *c)
     if (err) {
         return err;
     }
-    say_check(c, &stats, "raw_");
-    err = apply_offsets(c, &stats);
+    correct_say_check(c, &stats, "raw_");
+    err = correct_apply_offsets(c, &stats);
     c->clean = !err && ictusi_check_all_violations(&stats) == 0;
     if (!err && (wanted == ICTUS_PRESYNC_MESSAGES ||
                  (wanted == ICTUS_PRESYNC_AUTO && !(c->clean && s->unchanged)))) {
         err = ictusi_clock_fit_run(&c->clocks, s, &stats);
         if (!err) {
-            say_check(c, &stats, "fit_");
+            correct_say_check(c, &stats, "fit_");
             c->clean = ictusi_check_all_violations(&stats) == 0;
         }
     }
@@ -161,11 +162,11 @@ static int presynchronise(struct correction *c)
     if (!err) {
         ictusi_session_raise(s);
     }
-    return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : look_as_read(c);
+    return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : correct_look_as_read(c);
 }
 
 /* B07 5.2: the largest error that is left at the end, over all locations, in ns. */
-static int end_error(struct correction *c, double *error_ns)
+static int correct_end_error(struct correction *c, double *error_ns)
 {
     const struct session *s = &c->session;
     const struct points *points = &s->history.points;
@@ -194,7 +195,7 @@ static int correct_forward(struct correction *c)
         c->session.flow.broken = 0;
         err = ictusi_session_agree(&c->session, ictusi_flow_run(&c->session.flow, FLOW_CLOCK));
         if (!err) {
-            err = end_error(c, &c->error_ns);
+            err = correct_end_error(c, &c->error_ns);
         }
         /*
          * gamma 0.99, 0.9, 0: each pass lets a lead decay ten times as fast. Intervals after a jump
@@ -358,7 +359,7 @@ static bool correct_close_walk(void *self, void *its, bool copied)
 }
 
 /* Sums, maxima and minima over ranks, one reduction of each; ratios travel as parts of 1e-12. */
-static int add_up_warps(struct correction *c)
+static int correct_add_up_warps(struct correction *c)
 {
     enum { OWN_SUMS = 7 };
     struct team *team = c->session.team;
@@ -416,7 +417,7 @@ static void correct_properties(void *self, uint64_t clock[4])
 {
     struct correction *c = self;
     const struct trace *trace = c->session.trace;
-    if (add_up_warps(c) || c->warps.events == 0 || c->keep_offsets) {
+    if (correct_add_up_warps(c) || c->warps.events == 0 || c->keep_offsets) {
         return;
     }
     const int64_t first = c->warps.first > 0 ? c->warps.first : 0;
@@ -453,7 +454,7 @@ static char *thread_clocks(const struct correction *c)
  * Times are mapped while the archive is copied: events are read a second time and are never in
  * memory together.
  */
-static int write_out(struct correction *c)
+static int correct_write_out(struct correction *c)
 {
     struct session *s = &c->session;
     char *threads = thread_clocks(c);
@@ -522,7 +523,7 @@ static int correct_open(struct correction *c)
 {
     struct session *s = &c->session;
     bool clean = false;
-    int err = presynchronise(c);
+    int err = correct_presynchronise(c);
     if (!err && c->clean) {
         err = report_clean(c);
     } else if (!err) {
@@ -530,7 +531,7 @@ static int correct_open(struct correction *c)
         err = err ? err : report_check(c, s->history.points.value, "", &clean);
     }
     if (!err) {
-        err = write_out(c);
+        err = correct_write_out(c);
     }
     if (!err) {
         report_moves(c);

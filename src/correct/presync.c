@@ -23,7 +23,7 @@ static const double significant = 2.0;
  * A single line through (from, offset). Whole ticks are kept as an integer and only the rest as a
  * double: times since 1970 in ns need 61 bits, a double has 53. The map owns its pieces.
  */
-static int one_piece(struct clock_map *map, int64_t from, double offset, double slope)
+static int presync_one_piece(struct clock_map *map, int64_t from, double offset, double slope)
 {
     map->pieces = malloc(sizeof *map->pieces);
     if (!map->pieces) {
@@ -44,7 +44,7 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
                            uint32_t count)
 {
     if (count < 2) {
-        return one_piece(map, count ? times[0] : 0, count ? offsets[0] : 0, 0);
+        return presync_one_piece(map, count ? times[0] : 0, count ? offsets[0] : 0, 0);
     }
     map->pieces = malloc((count - 1UL) * sizeof *map->pieces);
     if (!map->pieces) {
@@ -65,7 +65,7 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
  * that is no later than the one before is left out: no line goes through two offsets at one
  * instant.
  */
-static int as_archive(struct clock_map *map, const struct layout_location *location)
+static int presync_as_archive(struct clock_map *map, const struct layout_location *location)
 {
     int64_t *times = malloc((location->offset_count + 1UL) * sizeof *times);
     double *offsets = malloc((location->offset_count + 1UL) * sizeof *offsets);
@@ -112,8 +112,8 @@ struct line_fit {
  * record: squares of nanoseconds since 1970 would leave no digit of a double for how far the
  * records lie apart.
  */
-static int as_line(struct clock_map *map, const struct layout_location *location, double resolution,
-                   bool sloped)
+static int presync_as_line(struct clock_map *map, const struct layout_location *location,
+                           double resolution, bool sloped)
 {
     const int64_t base = location->offsets[0].offset;
     const int64_t origin = (int64_t)location->offsets[0].time;
@@ -138,7 +138,7 @@ static int as_line(struct clock_map *map, const struct layout_location *location
         slope = (f.sto - f.sw * mean_t * mean_o) / spread;
         slope = fabs(slope) > significant / sqrt(spread) ? slope : 0;
     }
-    const int err = one_piece(map, origin + (int64_t)mean_t, mean_o, slope);
+    const int err = presync_one_piece(map, origin + (int64_t)mean_t, mean_o, slope);
     if (!err) {
         map->pieces[0].offset += base;
     }
@@ -171,8 +171,8 @@ static double line_misfit(const struct clock_map *line, const struct layout_loca
  * the run where they cover half of it: a line through them is then extended by no more than its own
  * length.
  */
-static int as_likely(struct clock_map *map, const struct layout_location *location,
-                     const struct layout *layout)
+static int presync_as_likely(struct clock_map *map, const struct layout_location *location,
+                             const struct layout *layout)
 {
     /* Of a reduced chi square, which is about 1 where the offsets err as much as they say. */
     const double bent = 3;
@@ -183,12 +183,12 @@ static int as_likely(struct clock_map *map, const struct layout_location *locati
                        span >= layout->length / 2;
     /* Who gives no errors means the line between the two. */
     if (spans && n == 2 && !(location->offsets[0].sd > 0)) {
-        return as_archive(map, location);
+        return presync_as_archive(map, location);
     }
-    int err = as_line(map, location, resolution, true);
+    int err = presync_as_line(map, location, resolution, true);
     if (!err && spans && line_misfit(map, location, resolution) > bent) {
         free(map->pieces);
-        err = as_archive(map, location);
+        err = presync_as_archive(map, location);
     }
     return err;
 }
@@ -205,13 +205,14 @@ int ictusi_presync_make(const struct layout *layout, enum presync mode, struct c
     for (uint64_t i = 0; i < layout->location_count && !err; i++) {
         const struct layout_location *location = &layout->locations[i];
         if (location->offset_count == 0 || mode == PRESYNC_NONE) {
-            err = one_piece(&made[i], 0, 0, 0);
+            err = presync_one_piece(&made[i], 0, 0, 0);
         } else if (mode == PRESYNC_AUTO) {
-            err = as_likely(&made[i], location, layout);
+            err = presync_as_likely(&made[i], location, layout);
         } else if (mode == PRESYNC_ARCHIVE) {
-            err = as_archive(&made[i], location);
+            err = presync_as_archive(&made[i], location);
         } else {
-            err = as_line(&made[i], location, (double)layout->resolution, mode != PRESYNC_OFFSET);
+            err = presync_as_line(&made[i], location, (double)layout->resolution,
+                                  mode != PRESYNC_OFFSET);
         }
     }
     if (err) {

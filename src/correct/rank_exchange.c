@@ -103,7 +103,8 @@ static uint32_t rank_exchange_location_of(struct exchange *x, uint32_t point)
 }
 
 /* How much of a list for one rank falls into a round. */
-static int share_of(const struct crossing_list *list, int rank, uint64_t piece, uint64_t round)
+static int rank_exchange_share_of(const struct crossing_list *list, int rank, uint64_t piece,
+                                  uint64_t round)
 {
     const uint64_t n = list->starts[rank + 1] - list->starts[rank];
     const uint64_t done = round * piece;
@@ -188,8 +189,8 @@ static int rank_exchange_run_round(struct exchange *x, uint64_t round)
     const struct crossing_list *from = back ? &c->receives : &c->sends;
     const struct crossing_list *to = back ? &c->sends : &c->receives;
     for (int r = 0; r < c->size; r++) {
-        c->counts[r] = share_of(from, r, c->piece, round);
-        c->in_counts[r] = share_of(to, r, c->piece, round);
+        c->counts[r] = rank_exchange_share_of(from, r, c->piece, round);
+        c->in_counts[r] = rank_exchange_share_of(to, r, c->piece, round);
         round_pack(x, from, r, round);
     }
     if (MPI_Alltoallv(c->out, c->counts, c->starts, MPI_INT64_T, c->in, c->in_counts, c->starts,

@@ -118,7 +118,7 @@ static bool channel_arrives(const struct share *share, const struct channel *cha
 }
 
 /* How much goes where, and room for it. */
-static int count_sends(struct rank_matching *m)
+static int rank_matching_count_sends(struct rank_matching *m)
 {
     const struct share *share = m->graph->share;
     const struct matching *matching = &m->graph->history->matching;
@@ -138,7 +138,7 @@ static int count_sends(struct rank_matching *m)
  * One channel's sends, in their order, from index at on. They lose their links. A link is needed
  * again at once: it is to lead to the receive.
  */
-static void write_channel(struct rank_matching *m, const struct channel *c, int at)
+static void rank_matching_write_channel(struct rank_matching *m, const struct channel *c, int at)
 {
     uint32_t *link = m->graph->history->points.link;
     uint32_t *locations = (uint32_t *)(void *)m->sends_out.records + at;
@@ -157,10 +157,10 @@ static void write_channel(struct rank_matching *m, const struct channel *c, int 
  * for its next send. The sends lie in the order of the leads, so that a lead need not say where its
  * own begin.
  */
-static int write_sends(struct rank_matching *m)
+static int rank_matching_write_sends(struct rank_matching *m)
 {
     struct matching *matching = &m->graph->history->matching;
-    int err = count_sends(m);
+    int err = rank_matching_count_sends(m);
     const uint64_t n = (uint32_t)m->ranks;
     int *at = calloc(2 * n + 1, sizeof *at);
     m->points = malloc((m->sends_out.total + 1) * sizeof *m->points);
@@ -182,7 +182,7 @@ static int write_sends(struct rank_matching *m)
         err = ictusi_connect_order(m->graph, c);
         memcpy(m->leads_out.records + (size_t)at[rank]++ * sizeof lead, &lead, sizeof lead);
         if (!err) {
-            write_channel(m, c, at[n + rank]);
+            rank_matching_write_channel(m, c, at[n + rank]);
             at[n + rank] += (int)lead.sends;
         }
     }
@@ -237,7 +237,7 @@ static void channel_meet(struct rank_matching *m, const struct lead *lead, const
  * Those that no send has met. In a channel that is cut their sends may just not have been recorded,
  * so they are left out instead of being called unmatched.
  */
-static void drop_receives(struct graph *graph, struct channel *c)
+static void rank_matching_drop_receives(struct graph *graph, struct channel *c)
 {
     const struct matching *m = &graph->history->matching;
     const bool cut = ictusi_connect_reach(m, c, true).cut || ictusi_connect_reach(m, c, false).cut;
@@ -275,7 +275,7 @@ static int matching_meet(struct rank_matching *m)
     }
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
         if (channel_arrives(graph->share, &matching->channels[i])) {
-            drop_receives(graph, &matching->channels[i]);
+            rank_matching_drop_receives(graph, &matching->channels[i]);
         }
     }
     return err;
@@ -308,7 +308,7 @@ static int rank_matching_take_answers(struct rank_matching *m)
 }
 
 /* The rank and point that the other end of a send is, if it is on another rank. */
-static const struct remote *send_met(const struct graph *graph, uint64_t point)
+static const struct remote *rank_matching_send_met(const struct graph *graph, uint64_t point)
 {
     const struct points *points = &graph->history->points;
     const uint32_t link = points->link[point];
@@ -317,7 +317,7 @@ static const struct remote *send_met(const struct graph *graph, uint64_t point)
     return crosses ? &graph->remotes[link & NODE_INDEX] : NULL;
 }
 
-static int make_list(struct crossing_list *list, const struct post *post, int ranks)
+static int rank_matching_make_list(struct crossing_list *list, const struct post *post, int ranks)
 {
     uint64_t *counts = calloc((uint32_t)ranks + 1UL, sizeof *counts);
     for (int r = 0; counts && r < ranks; r++) {
@@ -329,19 +329,19 @@ static int make_list(struct crossing_list *list, const struct post *post, int ra
 }
 
 /* In the order of the senders' points, in which each exchange then goes through memory. */
-static int list_sends(struct rank_matching *m, struct crossing_list *list)
+static int rank_matching_list_sends(struct rank_matching *m, struct crossing_list *list)
 {
     const struct graph *graph = m->graph;
     const uint64_t points = graph->history->points.count;
     for (uint64_t i = 0; i < points; i++) {
-        const struct remote *remote = send_met(graph, i);
+        const struct remote *remote = rank_matching_send_met(graph, i);
         m->met_out.counts[remote ? remote->rank : 0] += remote != NULL;
     }
     int *at = calloc((uint32_t)m->ranks + 1UL, sizeof *at);
     int err = at ? post_room(&m->met_out, m->ranks) : ICTUS_ERR_NOMEM;
-    err = err ? err : make_list(list, &m->met_out, m->ranks);
+    err = err ? err : rank_matching_make_list(list, &m->met_out, m->ranks);
     for (uint64_t i = 0; i < points && !err; i++) {
-        const struct remote *remote = send_met(graph, i);
+        const struct remote *remote = rank_matching_send_met(graph, i);
         if (remote) {
             const int place = m->met_out.starts[remote->rank] + at[remote->rank]++;
             ((uint32_t *)(void *)m->met_out.records)[place] = remote->node;
@@ -355,12 +355,13 @@ static int list_sends(struct rank_matching *m, struct crossing_list *list)
 /*
  * Both sides list their crossings in the sender's order, so that values alone have to travel later.
  */
-static int list_crossings(struct rank_matching *m, struct crossings *crossings)
+static int rank_matching_list_crossings(struct rank_matching *m, struct crossings *crossings)
 {
-    int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));
+    int err = ictusi_ranks_agree(m->comm, rank_matching_list_sends(m, &crossings->sends));
     err = err ? err : post_exchange_counts(m, &m->met_out, &m->met_in);
     err = err ? err
-              : ictusi_ranks_agree(m->comm, make_list(&crossings->receives, &m->met_in, m->ranks));
+              : ictusi_ranks_agree(
+                    m->comm, rank_matching_make_list(&crossings->receives, &m->met_in, m->ranks));
     err = err ? err : post_exchange(m, &m->met_out, &m->met_in);
     if (!err) {
         memcpy(crossings->receives.points, m->met_in.records,
@@ -376,7 +377,7 @@ static int list_crossings(struct rank_matching *m, struct crossings *crossings)
  */
 static int matching_run(struct rank_matching *m, struct crossings *crossings)
 {
-    int err = ictusi_ranks_agree(m->comm, write_sends(m));
+    int err = ictusi_ranks_agree(m->comm, rank_matching_write_sends(m));
     err = err ? err : post_exchange_counts(m, &m->leads_out, &m->leads_in);
     err = err ? err : post_exchange_counts(m, &m->sends_out, &m->sends_in);
     err = err ? err : post_exchange(m, &m->leads_out, &m->leads_in);
@@ -386,7 +387,7 @@ static int matching_run(struct rank_matching *m, struct crossings *crossings)
     err = err ? err : post_exchange(m, &m->answers_out, &m->answers_in);
     err = err ? err : rank_matching_take_answers(m);
     err = ictusi_ranks_agree(m->comm, err);
-    err = err ? err : ictusi_ranks_agree(m->comm, list_crossings(m, crossings));
+    err = err ? err : ictusi_ranks_agree(m->comm, rank_matching_list_crossings(m, crossings));
     return err ? err : ictusi_crossings_ready(crossings, m->comm);
 }
 

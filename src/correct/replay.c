@@ -101,7 +101,8 @@ static int team_attach(struct team *team, void *archive)
  * Collective calls of each communicator that all of this rank's members have. The least counts,
  * since a call that one member lacks is nobody's.
  */
-static void count_calls(const struct history *history, const struct share *share, uint32_t *calls)
+static void replay_count_calls(const struct history *history, const struct share *share,
+                               uint32_t *calls)
 {
     const struct layout *layout = history->layout;
     for (uint32_t i = 0; i < POINT_CLASSES * layout->comm_count; i++) {
@@ -134,13 +135,13 @@ struct calls_said {
 };
 
 /*
- * Each rank writes what its own members said; the reductions in exchange_said() then show whether
- * all said the same: the least and the largest operation are equal where they do. A rank without a
- * member leaves the neutral elements of minimum (all ones), maximum and sum (0). A broken call says
- * 0 and 255, which never agree.
+ * Each rank writes what its own members said; the reductions in replay_exchange_said() then show
+ * whether all said the same: the least and the largest operation are equal where they do. A rank
+ * without a member leaves the neutral elements of minimum (all ones), maximum and sum (0). A broken
+ * call says 0 and 255, which never agree.
  */
-static void say_calls(const struct history *history, const struct agreement *agreements,
-                      struct calls_said *said)
+static void replay_say_calls(const struct history *history, const struct agreement *agreements,
+                             struct calls_said *said)
 {
     const uint64_t comms = history->layout->comm_count;
     memset(said->op_low, 0xff, said->count * sizeof *said->op_low);
@@ -165,7 +166,7 @@ static void say_calls(const struct history *history, const struct agreement *agr
 }
 
 /* Four reductions over all calls of all communicators, instead of one message a call. */
-static int exchange_said(struct team *team, struct calls_said *said)
+static int replay_exchange_said(struct team *team, struct calls_said *said)
 {
     int err = team_reduce_u32(team, said->op_low, said->count, MPI_MIN);
     err = err ? err : team_reduce_u32(team, said->op_high, said->count, MPI_MAX);
@@ -206,7 +207,7 @@ static void calls_divide(struct team *team, const struct history *history,
 }
 
 /* Rows of all communicators lie one after the other, so that one reduction takes them all. */
-static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n, int ranks)
+static int replay_make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n, int ranks)
 {
     for (uint64_t i = 0; i < n; i++) {
         said->count += calls[i] == UINT32_MAX ? 0 : calls[i];
@@ -222,8 +223,8 @@ static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n,
 }
 
 /* Tell all ranks where this one's nodes begin. */
-static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
-                          struct agreement *agreements)
+static int replay_exchange_bases(struct team *team, uint32_t *own, uint64_t n,
+                                 struct agreement *agreements)
 {
     uint32_t *all = calloc(n * (uint64_t)team->size + 1, sizeof *all);
     int err = team_agree(team, all ? ICTUS_OK : ICTUS_ERR_NOMEM);
@@ -243,24 +244,24 @@ static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
  * In this order, because each step needs the one before: how many calls of each communicator all
  * ranks have, room for that many, what they are, and where their nodes will be.
  */
-static int agree_on_collectives(struct team *team, const struct history *history,
-                                const struct share *share, struct agreement *agreements,
-                                struct calls_said *said)
+static int replay_agree_on_collectives(struct team *team, const struct history *history,
+                                       const struct share *share, struct agreement *agreements,
+                                       struct calls_said *said)
 {
     const uint64_t n = POINT_CLASSES * history->layout->comm_count;
     uint32_t *calls = calloc(2 * n + 2, sizeof *calls);
     int err = team_agree(team, calls ? ICTUS_OK : ICTUS_ERR_NOMEM);
     if (!err) {
-        count_calls(history, share, calls);
+        replay_count_calls(history, share, calls);
         err = team_reduce_u32(team, calls, n, MPI_MIN);
     }
-    err = err ? err : team_agree(team, make_rows(said, calls, n, team->size));
+    err = err ? err : team_agree(team, replay_make_rows(said, calls, n, team->size));
     if (!err) {
         calls_divide(team, history, share, calls, agreements, said, calls + n + 1);
-        say_calls(history, agreements, said);
-        err = exchange_said(team, said);
+        replay_say_calls(history, agreements, said);
+        err = replay_exchange_said(team, said);
     }
-    err = err ? err : exchange_bases(team, calls + n + 1, n, agreements);
+    err = err ? err : replay_exchange_bases(team, calls + n + 1, n, agreements);
     free(calls);
     return team_agree(team, err);
 }
@@ -281,7 +282,7 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
     err = err ? err : team_sums(team, &known, 1);
     if (!err) {
         history->matching.sizes_known = known > 0;
-        err = agree_on_collectives(team, history, share, agreements, &said);
+        err = replay_agree_on_collectives(team, history, share, agreements, &said);
     }
     if (!err) {
         err = team_agree(team, ictusi_connect_history(graph, history, share, agreements));
@@ -303,7 +304,7 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
  * The first rank that knows the reason tells the others. Errors are agreed on, so that all ranks
  * come here together.
  */
-static void share_reason(const struct mpi_team *team, int own, struct ictus_why *why)
+static void replay_share_reason(const struct mpi_team *team, int own, struct ictus_why *why)
 {
     int teller = own && why->text[0] ? team->team.rank : INT32_MAX;
     int first = INT32_MAX;
@@ -325,8 +326,8 @@ static void team_fill(struct team *team)
     team->connect = team_connect;
 }
 
-static int run_team(struct mpi_team *team, const struct ictus_correct_options *options,
-                    json_t **report, struct ictus_why *why)
+static int replay_run_team(struct mpi_team *team, const struct ictus_correct_options *options,
+                           json_t **report, struct ictus_why *why)
 {
     struct ictus_why mine = {""};
     int err = ictusi_transport_init(team, team->comm);
@@ -336,7 +337,7 @@ static int run_team(struct mpi_team *team, const struct ictus_correct_options *o
         err = ictusi_correct_team(options, &team->team, report, &mine);
     }
     if (err) {
-        share_reason(team, err, &mine);
+        replay_share_reason(team, err, &mine);
         if (why) {
             *why = mine;
         }
@@ -362,7 +363,7 @@ int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options
     }
     /* Errors are told by ictus_why and end all ranks alike: MPI must not abort the job first. */
     MPI_Comm_set_errhandler(team.comm, MPI_ERRORS_RETURN);
-    const int err = run_team(&team, options, report, why);
+    const int err = replay_run_team(&team, options, report, why);
     MPI_Comm_free(&team.comm);
     return err;
 }

@@ -5,7 +5,7 @@
 #include <ictus/correct.h>
 #include <ictus/result.h>
 
-static int check_both(struct session *s, json_t *object)
+static int report_check_both(struct session *s, json_t *object)
 {
     struct check_stats raw;
     struct check_stats own;
@@ -38,7 +38,7 @@ int ictus_check(const char *in, json_t **report, struct ictus_why *why)
     json_t *object =
         err ? NULL : json_pack("{s:s, s:o}", "type", "check", "archive", ictus_result_text(in));
     if (!err) {
-        err = object ? check_both(&session, object) : ICTUS_ERR_NOMEM;
+        err = object ? report_check_both(&session, object) : ICTUS_ERR_NOMEM;
     }
     ictusi_session_close(&session);
     if (err) {

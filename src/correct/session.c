@@ -21,7 +21,7 @@ int ictusi_session_agree(const struct session *s, int err)
 }
 
 /* Neighbouring locations to the same rank, so that each has about as many events. */
-static int share_locations(struct session *s)
+static int session_share_locations(struct session *s)
 {
     const struct trace *trace = s->trace;
     const uint64_t n = trace->layout.location_count;
@@ -152,7 +152,7 @@ void ictusi_session_set_units(struct session *s, const struct check_stats *stats
  * Until delays have been estimated, a message takes a tick at least, and threads of one clock may
  * meet on one.
  */
-static int prepare_latency(struct session *s)
+static int session_prepare_latency(struct session *s)
 {
     const uint64_t n = s->trace->layout.location_count + 1;
     s->unit_of = calloc(n, sizeof *s->unit_of);
@@ -170,7 +170,7 @@ static int prepare_latency(struct session *s)
 }
 
 /* All ranks know where recording was off, whoever read it. */
-static int share_gaps(struct session *s)
+static int session_share_gaps(struct session *s)
 {
     struct stretch_list *list = &s->history.matching.stretches;
     const uint64_t n = s->trace->layout.location_count;
@@ -223,9 +223,9 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
         return err;
     }
     s->threads = session_count_threads(s);
-    err = share_locations(s);
+    err = session_share_locations(s);
     if (!err) {
-        err = prepare_latency(s);
+        err = session_prepare_latency(s);
     }
     s->flow = (struct flow){
         .graph = &s->graph, .latency = &s->latency, .team = team, .threads = s->threads};
@@ -243,7 +243,7 @@ int ictusi_session_read(struct session *s, struct scan_tap *tap)
         s, ictusi_scan_read(s->trace, &(struct scan_order){s->share.mine, tap, s->threads},
                             &s->history, &s->counts));
     if (!err) {
-        err = share_gaps(s);
+        err = session_share_gaps(s);
     }
     if (!err) {
         err = team ? team->connect(team, &s->graph, &s->history, &s->share)
@@ -274,7 +274,7 @@ void ictusi_session_close(struct session *s)
  * for clocks that were set; a time that falls back becomes the one before it, since the equations
  * of the logical clock need each location in order.
  */
-static void map_times(void *self, uint32_t location)
+static void session_map_times(void *self, uint32_t location)
 {
     const struct session *s = self;
     int64_t *times = s->history.points.time;
@@ -332,13 +332,13 @@ int ictusi_session_presync(struct session *s, enum presync mode)
     s->presync = mode;
     s->unchanged = ictusi_presync_is_identity(s->maps, s->trace->layout.location_count);
     if (!s->unchanged) {
-        session_each(s, map_times);
+        session_each(s, session_map_times);
     }
     return ictusi_session_span(s);
 }
 
 /* The earliest that the archive's own beginning becomes on any location, or a point if earlier. */
-static int64_t find_earliest(const struct session *s)
+static int64_t session_find_earliest(const struct session *s)
 {
     int64_t least = s->from;
     if (s->trace->global_offset >> STAMP_BITS) {
@@ -362,7 +362,7 @@ static int64_t find_earliest(const struct session *s)
 void ictusi_session_raise(struct session *s)
 {
     const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond, the offsets are broken */
-    const int64_t least = find_earliest(s);
+    const int64_t least = session_find_earliest(s);
     if (least >= 0 || least < -most || s->to > 4 * most || s->presync == PRESYNC_NONE) {
         return;
     }
@@ -419,7 +419,7 @@ int ictusi_session_check(struct session *s, const int64_t *values, struct check_
     return err;
 }
 
-static void map_values(void *self, uint32_t location)
+static void session_map_values(void *self, uint32_t location)
 {
     const struct session *s = self;
     const struct points *points = &s->history.points;
@@ -434,12 +434,12 @@ static void map_values(void *self, uint32_t location)
 }
 
 /*
- * The fitted clocks put into the values, in order on each location as map_times() does; the times
- * stay, so that a fit that is worse can be left.
+ * The fitted clocks put into the values, in order on each location as session_map_times() does; the
+ * times stay, so that a fit that is worse can be left.
  */
 void ictusi_session_map_values(struct session *s)
 {
-    session_each(s, map_values);
+    session_each(s, session_map_values);
 }
 
 /* Half of half a round trip: no message was faster, whatever the path's asymmetry. */
@@ -482,8 +482,8 @@ static int64_t ticks_of(const struct session *s, double seconds)
 }
 
 /* One cell of the table where the user gave times; node_s may be negative: as in the network. */
-static int64_t given_latency(const struct session *s, bool same_unit, double network_s,
-                             double node_s, int64_t estimated)
+static int64_t session_given_latency(const struct session *s, bool same_unit, double network_s,
+                                     double node_s, int64_t estimated)
 {
     if (same_unit && node_s >= 0) {
         return ticks_of(s, node_s);
@@ -521,7 +521,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
     }
     for (uint64_t i = 0; i < n * n && !err; i++) {
         s->latency.table[i] =
-            given_latency(s, i / n == i % n, network_s, node_s, s->latency.table[i]);
+            session_given_latency(s, i / n == i % n, network_s, node_s, s->latency.table[i]);
     }
     return ictusi_session_agree(s, err);
 }

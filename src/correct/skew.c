@@ -121,7 +121,7 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
 
 /* Knots are so close (8192 over the trace) that a walk's bends between two of them do not matter.
  */
-static int make_skews(struct skewing *s)
+static int skews_make(struct skewing *s)
 {
     const struct trace *trace = s->trace;
     int64_t *times = malloc(KNOTS * sizeof *times);
@@ -146,7 +146,7 @@ static int make_skews(struct skewing *s)
 }
 
 /* Stamps are not negative: where the first would be, all are made later by the same. */
-static void raise_skews(struct skewing *s)
+static void skews_raise(struct skewing *s)
 {
     const struct trace *trace = s->trace;
     int64_t least = 0;
@@ -209,7 +209,7 @@ static void skew_properties(void *self, uint64_t clock[4])
 
 /* The offsets that the skewed archive is to hold: true ones but for their noise, of one end or
  * both. */
-static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset list[2])
+static uint32_t skew_new_offsets(void *self, uint32_t location, struct clock_offset list[2])
 {
     const struct skewing *s = self;
     if (s->plain || s->options.offsets == OFFSETS_DROP) {
@@ -242,7 +242,7 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
     return 2;
 }
 
-static int write_skewed(struct skewing *s, const char *out, struct ictus_why *why)
+static int skew_write_skewed(struct skewing *s, const char *out, struct ictus_why *why)
 {
     const struct copy_job job = {.trace = s->trace,
                                  .out = out,
@@ -252,7 +252,7 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
                                            .close = skew_close_warp,
                                            .self = s},
                                  .definitions = {.properties = skew_properties,
-                                                 .new_offsets = new_offsets,
+                                                 .new_offsets = skew_new_offsets,
                                                  .self = s,
                                                  .keep_offsets = s->plain},
                                  .events = true};
@@ -289,13 +289,13 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
                                   &s.maps);
     }
     if (!err && !s.plain) {
-        err = make_skews(&s);
+        err = skews_make(&s);
     }
     if (!err && !s.plain) {
-        raise_skews(&s);
+        skews_raise(&s);
     }
     if (!err) {
-        err = write_skewed(&s, out, why);
+        err = skew_write_skewed(&s, out, why);
     }
     if (!err) {
         *report = json_pack("{s:s, s:o, s:o, s:o, s:I}", "type", "trace-skew", "archive",

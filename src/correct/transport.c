@@ -158,7 +158,7 @@ static int bundles_post(struct mpi_team *t)
 }
 
 /* Copies are reduced, as both counts may grow while the round is under way. */
-static int start_round(struct mpi_team *t, bool through)
+static int transport_start_round(struct mpi_team *t, bool through)
 {
     t->counts[0] = t->sent;
     t->counts[1] = t->received;
@@ -169,7 +169,7 @@ static int start_round(struct mpi_team *t, bool through)
 }
 
 /* A round is complete: is it the second of two that agree? */
-static bool is_quiet(struct mpi_team *t)
+static bool transport_is_quiet(struct mpi_team *t)
 {
     const bool same = t->had_round && memcmp(t->totals, t->before, sizeof t->totals) == 0;
     memcpy(t->before, t->totals, sizeof t->before);
@@ -188,7 +188,7 @@ static bool is_quiet(struct mpi_team *t)
  * Nothing came: leave the core to those who have something to do. Sleeping, not yielding: on a
  * crowded machine who yields waits for everybody's time slice, and who wakes goes first.
  */
-static void back_off(int tries)
+static void transport_back_off(int tries)
 {
     enum { SPINS = 128, NAP_NS = 20000 };
     const struct timespec nap = {0, NAP_NS};
@@ -216,16 +216,16 @@ static int transport_idle(struct team *team, struct flow *flow, bool through, bo
             return err;
         }
         if (!t->counting) {
-            err = start_round(t, through);
+            err = transport_start_round(t, through);
         }
         err = err ? err : transport_checked(MPI_Test(&t->round, &done, MPI_STATUS_IGNORE));
         if (err) {
             return err;
         }
-        if (done && is_quiet(t)) {
+        if (done && transport_is_quiet(t)) {
             break;
         }
-        back_off(tries);
+        transport_back_off(tries);
     }
     *quiet = true;
     *finished = t->totals[2] == t->team.size;

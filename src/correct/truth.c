@@ -21,7 +21,7 @@ struct distance {
  * Relative to the archive's beginning: times of decades in ns have 61 bits, squares of what passed
  * since it began still have enough digits in a double.
  */
-static void add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
+static void truth_add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
 {
     const double t = (double)(int64_t)(truth - origin);
     const double d = (double)(int64_t)(time - truth);
@@ -75,7 +75,8 @@ static double interval_change(const struct comparison *c, uint64_t i)
 }
 
 /* Whether two archives can be compared event by event. */
-static int same_run(const struct trace *good, const struct trace *other, struct ictus_why *why)
+static int truth_same_run(const struct trace *good, const struct trace *other,
+                          struct ictus_why *why)
 {
     if (good->layout.location_count != other->layout.location_count ||
         good->layout.resolution != other->layout.resolution) {
@@ -101,7 +102,7 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
     struct trace *input = NULL;
     int err = ictusi_archive_open(good, &truth, why);
     err = err ? err : ictusi_archive_open(in, &input, why);
-    err = err ? err : same_run(truth, input, why);
+    err = err ? err : truth_same_run(truth, input, why);
     ictusi_archive_close(input);
     ictusi_archive_close(truth);
     return err;
@@ -111,7 +112,7 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
  * Whether the truth lies within the error that is declared for an event. A clock that shows the
  * time declares none, and its events do not count.
  */
-static void compare_error(struct comparison *c, uint32_t location, uint64_t i)
+static void truth_compare_error(struct comparison *c, uint32_t location, uint64_t i)
 {
     const uint64_t time = c->stamps[OUT].list[i];
     const double error = ictusi_clock_fit_error(c->fit, location, (int64_t)time);
@@ -122,7 +123,7 @@ static void compare_error(struct comparison *c, uint32_t location, uint64_t i)
 }
 
 /* One location's stamps of the three archives are in memory at a time: 24 bytes an event. */
-static int compare_location(struct comparison *c, uint32_t location)
+static int truth_compare_location(struct comparison *c, uint32_t location)
 {
     int err = ICTUS_OK;
     for (int i = 0; i < ARCHIVES && !err; i++) {
@@ -132,10 +133,10 @@ static int compare_location(struct comparison *c, uint32_t location)
     const uint64_t origin = c->traces[GOOD]->global_offset;
     for (uint64_t i = 0; i < c->stamps[GOOD].count && !err; i++) {
         if (i < c->stamps[IN].count && i < c->stamps[OUT].count) {
-            add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
-            add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
+            truth_add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
+            truth_add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
             c->interval = fmax(c->interval, i > 0 ? interval_change(c, i) : 0);
-            compare_error(c, location, i);
+            truth_compare_error(c, location, i);
         }
     }
     return err;
@@ -177,10 +178,10 @@ int ictusi_truth_compare(const char *good, const char *in, const char *out,
         }
     }
     for (int i = IN; i < ARCHIVES && !err; i++) {
-        err = same_run(c.traces[GOOD], c.traces[i], why);
+        err = truth_same_run(c.traces[GOOD], c.traces[i], why);
     }
     for (uint32_t i = 0; !err && i < c.traces[GOOD]->layout.location_count; i++) {
-        err = compare_location(&c, i);
+        err = truth_compare_location(&c, i);
     }
     if (!err) {
         report_distance(&c, report);

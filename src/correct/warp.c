@@ -8,7 +8,7 @@
  */
 #include "correct/warp.h"
 
-static uint64_t as_stamp(int64_t time)
+static uint64_t warp_as_stamp(int64_t time)
 {
     return time > 0 ? (uint64_t)time : 0;
 }
@@ -51,7 +51,7 @@ static struct image image_of(const struct warp *warp, int64_t stamp)
  * The pieces must be the same as well: over several pieces the shift may be alike at both ends of a
  * stretch and another one in between.
  */
-static bool same_image(const struct image *a, const struct image *b)
+static bool warp_same_image(const struct image *a, const struct image *b)
 {
     return a->local == b->local && a->unit == b->unit && a->local_hint == b->local_hint &&
            a->unit_hint == b->unit_hint;
@@ -82,7 +82,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     warp->reach = warp->reach > REACH_LEAST ? warp->reach : REACH_LEAST;
     if (stamp >= 0 && stamp < INT64_MAX - reach_most) {
         const struct image end = image_of(warp, stamp + warp->reach);
-        const bool same = same_image(&image, &end);
+        const bool same = warp_same_image(&image, &end);
         warp->same_to += same ? warp->reach + 1 : 0;
         warp->reach = !same                      ? warp->reach / 2
                       : warp->reach < reach_most ? 2 * warp->reach
@@ -121,7 +121,7 @@ static double slope_behind(const struct warp *warp)
  * them does: calm. After the last point no number of events ends the gap, hence the largest number
  * there is.
  */
-static void look_around(struct warp *warp)
+static void warp_look_around(struct warp *warp)
 {
     const struct points *points = warp->points;
     const uint64_t q = warp->next;
@@ -138,7 +138,7 @@ static void look_around(struct warp *warp)
 }
 
 /* The shift that the point before gives, at a later time. */
-static int64_t forward_shift(const struct warp *warp, int64_t time)
+static int64_t warp_forward_shift(const struct warp *warp, int64_t time)
 {
     /*
      * B07 equation (4) between events: LC(t) = C(t) + lead - (1 - gamma) (C(t) - C(p)). The lead is
@@ -149,7 +149,7 @@ static int64_t forward_shift(const struct warp *warp, int64_t time)
 }
 
 /* The shift that leads up to the next point. */
-static int64_t backward_shift(const struct warp *warp, int64_t time)
+static int64_t warp_backward_shift(const struct warp *warp, int64_t time)
 {
     /* Events of damaged archives may lie after the point that they lead to. */
     const double left = time < warp->rise_time ? (double)(warp->rise_time - time) : 0.0;
@@ -163,8 +163,8 @@ static int64_t backward_shift(const struct warp *warp, int64_t time)
  */
 static int64_t warp_between(const struct warp *warp, int64_t time)
 {
-    const int64_t shift = forward_shift(warp, time);
-    const int64_t ramp = backward_shift(warp, time);
+    const int64_t shift = warp_forward_shift(warp, time);
+    const int64_t ramp = warp_backward_shift(warp, time);
     return time + (ramp > shift ? ramp : shift);
 }
 
@@ -203,7 +203,7 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
  * since it has no events that these points stand for. The points are passed by counting events,
  * since several events may share one stamp.
  */
-static int64_t next_value(struct warp *warp, int64_t time)
+static int64_t warp_next_value(struct warp *warp, int64_t time)
 {
     if (!warp->points) {
         return time;
@@ -212,7 +212,7 @@ static int64_t next_value(struct warp *warp, int64_t time)
         warp->next++;
     }
     if (warp->around != warp->next + 1) {
-        look_around(warp);
+        warp_look_around(warp);
     }
     if (warp->by_time) {
         return warp_place(warp, time);
@@ -238,7 +238,7 @@ static int bin_of(const double edges[WARP_BINS - 1], double value)
 
 /* Histograms by decades: absolute in ticks, and relative to the input's interval where it has one.
  */
-static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
+static void warp_count_interval(struct warp_stats *stats, int64_t old, int64_t new)
 {
     static const double ticks[] = {1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
     static const double ratios[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1};
@@ -256,7 +256,7 @@ static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
 /*
  * An interval is named by where it begins in the output; warp->output still is its first event's.
  */
-static void keep_forced(struct warp *warp, int64_t old, int64_t new)
+static void warp_keep_forced(struct warp *warp, int64_t old, int64_t new)
 {
     if (warp->forced && forced_is(warp->forced, old, new)) {
         const struct forced_interval interval = {warp->output, old, new, warp->location};
@@ -264,7 +264,7 @@ static void keep_forced(struct warp *warp, int64_t old, int64_t new)
     }
 }
 
-static void count_move(struct warp_stats *stats, int64_t shift)
+static void warp_count_move(struct warp_stats *stats, int64_t shift)
 {
     stats->moved++;
     stats->largest_shift = shift > stats->largest_shift ? shift : stats->largest_shift;
@@ -273,7 +273,7 @@ static void count_move(struct warp_stats *stats, int64_t shift)
 /* What a location's first event does that no other does. */
 static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 {
-    const int64_t out = next_value(warp, time);
+    const int64_t out = warp_next_value(warp, time);
     warp->stats.first_raw = stamp;
     warp->stats.first = out;
     return out;
@@ -283,11 +283,11 @@ static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 static int64_t warp_go_on(struct warp *warp, uint64_t stamp, int64_t time)
 {
     warp->stats.decreasing += stamp < warp->raw;
-    const int64_t value = next_value(warp, time);
+    const int64_t value = warp_next_value(warp, time);
     const int64_t out = value > warp->output ? value : warp->output;
     if (out - warp->output != time - warp->input) {
-        count_interval(&warp->stats, time - warp->input, out - warp->output);
-        keep_forced(warp, time - warp->input, out - warp->output);
+        warp_count_interval(&warp->stats, time - warp->input, out - warp->output);
+        warp_keep_forced(warp, time - warp->input, out - warp->output);
     }
     return out;
 }
@@ -308,7 +308,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
         out = warp_go_on(warp, stamp, time);
     }
     if (out != time) {
-        count_move(stats, out - time);
+        warp_count_move(stats, out - time);
     }
     stats->events++;
     /* One look at the end tells whether any stamp was too large. */
@@ -316,7 +316,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
     warp->raw = stamp;
     warp->input = time;
     warp->output = out;
-    return as_stamp(out);
+    return warp_as_stamp(out);
 }
 
 /* On a copy, as the instant may lie on either side of the current event, whose place is kept. */
@@ -325,7 +325,7 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
     struct warp probe = *warp;
     const int64_t time = ictusi_warp_presync(&probe, stamp);
     if (!probe.points) {
-        return as_stamp(time);
+        return warp_as_stamp(time);
     }
     while (probe.next < probe.end && probe.points->time[probe.next] < time) {
         probe.next++;
@@ -333,8 +333,8 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
     while (probe.next > probe.start && probe.points->time[probe.next - 1] > time) {
         probe.next--;
     }
-    look_around(&probe);
-    return as_stamp(warp_between(&probe, time));
+    warp_look_around(&probe);
+    return warp_as_stamp(warp_between(&probe, time));
 }
 
 /* Sums and extremes alone, so that the order in which locations come makes no difference. */

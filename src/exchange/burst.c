@@ -26,7 +26,7 @@ struct burst {
 };
 
 /* The platform is a shared object that SimGrid has loaded; NULL where bursts are to be sent. */
-static delays_function *find_platform(void)
+static delays_function *burst_find_platform(void)
 {
     delays_function *found = NULL;
     const char *path = getenv("ICTUS_SIMULATE_BURSTS");
@@ -47,7 +47,7 @@ bool ictusi_burst_possible(const struct exchange *x, size_t n)
 }
 
 /* A simulated clock is a function of simulated time, so it can be read at any instant of it. */
-static int64_t read_at(const struct source *source, double time_s)
+static int64_t burst_read_at(const struct source *source, double time_s)
 {
     return source->ops->reading_at(source, (int64_t)floor(time_s * 1e9));
 }
@@ -73,7 +73,7 @@ int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stam
 static double burst_compute(const struct exchange *x, const struct burst *burst, size_t n,
                             const struct line *line, double *delays_s)
 {
-    delays_function *platform = find_platform();
+    delays_function *platform = burst_find_platform();
     const char *here = sg_host_self_get_name();
     double *back_s = delays_s;
     double *forth_s = delays_s + n;
@@ -81,9 +81,9 @@ static double burst_compute(const struct exchange *x, const struct burst *burst,
     platform(here, burst->host, sizeof(int64_t), n - 1, back_s);
     platform(burst->host, here, sizeof(int64_t), n - 1, forth_s);
     for (size_t i = 0; i + 1 < n; i++) {
-        burst->stamps[i].remote = ictusi_line_map(line, read_at(x->source, now_s));
+        burst->stamps[i].remote = ictusi_line_map(line, burst_read_at(x->source, now_s));
         now_s += back_s[i];
-        burst->stamps[i].received = read_at(burst->source, now_s);
+        burst->stamps[i].received = burst_read_at(burst->source, now_s);
         burst->stamps[i + 1].sent = burst->stamps[i].received;
         now_s += forth_s[i];
     }

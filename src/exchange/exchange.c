@@ -24,7 +24,7 @@ static int error_translate(int mpi_error)
     return mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int send_words(struct exchange *x, int peer, int tag, const int64_t *words, int n)
+static int exchange_send_words(struct exchange *x, int peer, int tag, const int64_t *words, int n)
 {
     x->messages++;
     return x->synchronous ? PMPI_Ssend(words, n, MPI_INT64_T, peer, tag, x->comm)
@@ -35,8 +35,8 @@ static int send_words(struct exchange *x, int peer, int tag, const int64_t *word
  * A blocking receive spins in most libraries. Where processes outnumber cores, the peer that is
  * waited for may need this very core.
  */
-static int receive_patiently(struct exchange *x, int peer, int tag, void *buffer, int n,
-                             MPI_Datatype type)
+static int exchange_receive_patiently(struct exchange *x, int peer, int tag, void *buffer, int n,
+                                      MPI_Datatype type)
 {
     MPI_Request request;
     int done = 0;
@@ -54,11 +54,11 @@ static int receive_patiently(struct exchange *x, int peer, int tag, void *buffer
 static int exchange_receive(struct exchange *x, int peer, int tag, void *buffer, int n,
                             MPI_Datatype type)
 {
-    return x->crowded ? receive_patiently(x, peer, tag, buffer, n, type)
+    return x->crowded ? exchange_receive_patiently(x, peer, tag, buffer, n, type)
                       : PMPI_Recv(buffer, n, type, peer, tag, x->comm, MPI_STATUS_IGNORE);
 }
 
-static int receive_words(struct exchange *x, int peer, int tag, int64_t *words, int n)
+static int exchange_receive_words(struct exchange *x, int peer, int tag, int64_t *words, int n)
 {
     return exchange_receive(x, peer, tag, words, n, MPI_INT64_T);
 }
@@ -71,9 +71,9 @@ static int receive_words(struct exchange *x, int peer, int tag, int64_t *words, 
 static int ping_once(struct exchange *x, int peer, struct stamp *stamp)
 {
     stamp->sent = ictusi_source_read(x->source);
-    int err = send_words(x, peer, TAG_REQUEST, &stamp->sent, 1);
+    int err = exchange_send_words(x, peer, TAG_REQUEST, &stamp->sent, 1);
     if (err == MPI_SUCCESS) {
-        err = receive_words(x, peer, TAG_REPLY, &stamp->remote, 1);
+        err = exchange_receive_words(x, peer, TAG_REPLY, &stamp->remote, 1);
     }
     stamp->received = ictusi_source_read(x->source);
     return err;
@@ -106,10 +106,10 @@ int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct li
 #endif
     for (size_t i = 0; i < n && err == MPI_SUCCESS; i++) {
         int64_t request = 0;
-        err = receive_words(x, peer, TAG_REQUEST, &request, 1);
+        err = exchange_receive_words(x, peer, TAG_REQUEST, &request, 1);
         if (err == MPI_SUCCESS) {
             const int64_t reply = ictusi_line_map(line, ictusi_source_read(x->source));
-            err = send_words(x, peer, TAG_REPLY, &reply, 1);
+            err = exchange_send_words(x, peer, TAG_REPLY, &reply, 1);
         }
     }
     return error_translate(err);
@@ -124,9 +124,9 @@ int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct 
         struct stamp stamp = {ictusi_source_read(x->source), 0, 0};
         int64_t request[REQUEST_WORDS] = {stamp.sent, 1};
         int64_t reply[REQUEST_WORDS] = {0, 0};
-        err = send_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
+        err = exchange_send_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
         if (err == MPI_SUCCESS) {
-            err = receive_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
+            err = exchange_receive_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
         }
         stamp.received = ictusi_source_read(x->source);
         stamp.remote = reply[0];
@@ -135,20 +135,20 @@ int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct 
     }
     const int64_t stop[REQUEST_WORDS] = {0, 0};
     return error_translate(
-        err == MPI_SUCCESS ? send_words(x, peer, TAG_REQUEST, stop, REQUEST_WORDS) : err);
+        err == MPI_SUCCESS ? exchange_send_words(x, peer, TAG_REQUEST, stop, REQUEST_WORDS) : err);
 }
 
 int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *line)
 {
     for (;;) {
         int64_t request[REQUEST_WORDS] = {0, 0};
-        int err = receive_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
+        int err = exchange_receive_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
         if (err != MPI_SUCCESS || !request[1]) {
             return error_translate(err);
         }
         const int64_t reply[REQUEST_WORDS] = {ictusi_line_map(line, ictusi_source_read(x->source)),
                                               0};
-        err = send_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
+        err = exchange_send_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
         if (err != MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }

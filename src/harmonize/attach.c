@@ -34,7 +34,7 @@ static bool world_is_up(void)
     return up != 0;
 }
 
-static struct live_list *find_list(void)
+static struct live_list *attach_find_list(void)
 {
     struct live_list *list = NULL;
     int found = 0;
@@ -47,7 +47,7 @@ static struct live_list *find_list(void)
 /* Linear, but a program has a handful of communicators that start together. */
 static void list_remove(struct attached *attached)
 {
-    struct live_list *list = find_list();
+    struct live_list *list = attach_find_list();
     if (!list) {
         return;
     }
@@ -64,7 +64,7 @@ static void list_remove(struct attached *attached)
 
 static void attach_list_add(struct attached *attached)
 {
-    struct live_list *list = find_list();
+    struct live_list *list = attach_find_list();
     if (list) {
         (void)pthread_mutex_lock(&list->lock);
         attached->next = list->first;
@@ -74,7 +74,7 @@ static void attach_list_add(struct attached *attached)
 }
 
 /* Taken off the list first, so that MPI_Finalize finds it once whichever way it goes. */
-static int delete_attached(MPI_Comm comm, int key, void *value, void *extra)
+static int attach_delete_attached(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
     (void)key;
@@ -97,7 +97,7 @@ static struct attached *list_pop(struct live_list *list)
 
 /* At MPI_Finalize, the list's own key last: MPI keeps a key until nothing is named by it any more.
  */
-static void free_keys(void)
+static void attach_free_keys(void)
 {
     const int keys[] = {state_key[ATTACH_HARMONIZE], state_key[ATTACH_BARRIER], hint_key, list_key};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -108,7 +108,7 @@ static void free_keys(void)
     }
 }
 
-static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
+static int attach_delete_list(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
     (void)key;
@@ -121,12 +121,12 @@ static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
     }
     (void)pthread_mutex_destroy(&list->lock);
     free(list);
-    free_keys();
+    attach_free_keys();
     return MPI_SUCCESS;
 }
 
 /* MPI_Comm_dup copies the text alone: a duplicate makes its own state at its first start. */
-static int copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
+static int attach_copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
 {
     (void)comm;
     (void)key;
@@ -137,7 +137,7 @@ static int copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *cop
     return MPI_SUCCESS;
 }
 
-static int delete_hint(MPI_Comm comm, int key, void *value, void *extra)
+static int attach_delete_hint(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
     (void)key;
@@ -146,13 +146,13 @@ static int delete_hint(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void create_keys(void)
+static void attach_create_keys(void)
 {
     for (int i = 0; i < ATTACH_KINDS; i++) {
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attached, &state_key[i], NULL);
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, attach_delete_attached, &state_key[i], NULL);
     }
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_list, &list_key, NULL);
-    PMPI_Comm_create_keyval(copy_hint, delete_hint, &hint_key, NULL);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, attach_delete_list, &list_key, NULL);
+    PMPI_Comm_create_keyval(attach_copy_hint, attach_delete_hint, &hint_key, NULL);
     struct live_list *list = world_is_up() ? calloc(1, sizeof(*list)) : NULL;
     if (list) {
         (void)pthread_mutex_init(&list->lock, NULL);
@@ -164,7 +164,7 @@ struct attached *ictusi_harmonize_attached(MPI_Comm comm, enum attach_kind kind)
 {
     struct attached *attached = NULL;
     int found = 0;
-    (void)pthread_once(&keys_once, create_keys);
+    (void)pthread_once(&keys_once, attach_create_keys);
     PMPI_Comm_get_attr(comm, state_key[kind], (void *)&attached, &found);
     return found ? attached : NULL;
 }
@@ -188,7 +188,7 @@ int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attache
 
 int ictusi_attach_hint(MPI_Comm comm, const char *text)
 {
-    (void)pthread_once(&keys_once, create_keys);
+    (void)pthread_once(&keys_once, attach_create_keys);
     if (ictusi_harmonize_attached_hint(comm)) {
         PMPI_Comm_delete_attr(comm, hint_key);
     }
@@ -210,7 +210,7 @@ const char *ictusi_harmonize_attached_hint(MPI_Comm comm)
 {
     const char *text = NULL;
     int found = 0;
-    (void)pthread_once(&keys_once, create_keys);
+    (void)pthread_once(&keys_once, attach_create_keys);
     PMPI_Comm_get_attr(comm, hint_key, (void *)&text, &found);
     return found ? text : NULL;
 }

@@ -34,7 +34,7 @@ const char *const *ictus_barrier_names(void)
     return names;
 }
 
-static void release_lane(struct attached *attached)
+static void barrier_release_lane(struct attached *attached)
 {
     struct lane *lane = container_of(attached, struct lane, attached);
     PMPI_Comm_free(&lane->comm);
@@ -54,7 +54,7 @@ static int barrier_check_comm(MPI_Comm comm)
 }
 
 /* Once for a communicator, at its first barrier; all ranks have it or none. */
-static int make_lane(MPI_Comm comm, struct lane **out)
+static int barrier_make_lane(MPI_Comm comm, struct lane **out)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
     struct ballast ballast;
@@ -73,19 +73,19 @@ static int make_lane(MPI_Comm comm, struct lane **out)
     }
     PMPI_Comm_rank(comm, &lane->rank);
     PMPI_Comm_size(comm, &lane->size);
-    lane->attached.release = release_lane;
+    lane->attached.release = barrier_release_lane;
     *out = lane;
     return ictusi_attach(comm, ATTACH_BARRIER, &lane->attached);
 }
 
-static int find_lane(MPI_Comm comm, struct lane **lane)
+static int barrier_find_lane(MPI_Comm comm, struct lane **lane)
 {
     struct attached *attached = ictusi_harmonize_attached(comm, ATTACH_BARRIER);
     if (attached) {
         *lane = container_of(attached, struct lane, attached);
         return ICTUS_OK;
     }
-    return make_lane(comm, lane);
+    return barrier_make_lane(comm, lane);
 }
 
 static int barrier_tell(const struct lane *lane, int to)
@@ -171,7 +171,7 @@ int ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
     if (algorithm == ICTUS_BARRIER_MPI) {
         return PMPI_Barrier(comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
     }
-    err = find_lane(comm, &lane);
+    err = barrier_find_lane(comm, &lane);
     if (err) {
         return err;
     }

@@ -78,7 +78,7 @@ void ictusi_board_free(struct board *board)
 }
 
 /* Whether all of comm can do without messages inside nodes, and some have anything to gain. */
-static bool all_can_share(struct board *board, MPI_Comm node)
+static bool board_all_can_share(struct board *board, MPI_Comm node)
 {
     int most = 0;
     int have = 0;
@@ -132,7 +132,7 @@ int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct bo
     PMPI_Comm_rank(node, &made->rank);
     PMPI_Comm_size(node, &made->size);
     int err = ICTUS_OK;
-    if (!all_can_share(made, node) || (err = board_find_leaders(made)) != ICTUS_OK) {
+    if (!board_all_can_share(made, node) || (err = board_find_leaders(made)) != ICTUS_OK) {
         ictusi_board_free(made);
         return err;
     }
@@ -168,7 +168,7 @@ static bool board_shown(const struct notice *notice, long long call)
 
 /* A barrier must not keep other messages of this process from arriving; and where MPI knows that a
  * process is gone, it says so. */
-static int serve_others(const struct board *board)
+static int board_serve_others(const struct board *board)
 {
     int flag = 0;
     return PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, board->comm, &flag, MPI_STATUS_IGNORE) ==
@@ -177,7 +177,7 @@ static int serve_others(const struct board *board)
                : ICTUS_ERR_MPI;
 }
 
-static int looks_in_round(const struct board *board, int round)
+static int board_looks_in_round(const struct board *board, int round)
 {
     if (board->crowded) {
         return LOOKS_CROWDED;
@@ -191,13 +191,13 @@ static int board_await(const struct board *board, const struct notice *notice)
 {
     int err = ICTUS_OK;
     for (int round = 0; !err; round += round < PATIENCE) {
-        const int looks = looks_in_round(board, round);
+        const int looks = board_looks_in_round(board, round);
         for (int i = 0; i < looks; i++) {
             if (board_shown(notice, board->call)) {
                 return ICTUS_OK;
             }
         }
-        err = serve_others(board);
+        err = board_serve_others(board);
         if (board->crowded || round == PATIENCE) {
             (void)sched_yield();
         }

@@ -33,7 +33,7 @@ enum again { AGAIN_NO, AGAIN_WARM, AGAIN_RESYNC };
 enum { GAP_FIRST_NS = 50000, GAP_FACTOR = 10 };
 
 /* Whether this process's clock has become too uncertain, and a sync would help. */
-static bool wants_resync(const struct harmonize_state *s)
+static bool harmonize_wants_resync(const struct harmonize_state *s)
 {
     if (s->options.resync == RESYNC_NEVER) {
         return false;
@@ -142,7 +142,7 @@ static int harmonize_negotiate(struct harmonize_state *s, bool first, int64_t *g
 {
     int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
     harmonize_learn(s);
-    const int err = harmonize_report(s, first && wants_resync(s), heard);
+    const int err = harmonize_report(s, first && harmonize_wants_resync(s), heard);
     if (err) {
         return err;
     }
@@ -199,7 +199,7 @@ static void harmonize_rehearse(struct harmonize_state *s, const int64_t *go)
     s->rehearsals++;
 }
 
-static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
+static int harmonize_agree_on_deadline(struct harmonize_state *s, int64_t *go)
 {
     int err = harmonize_negotiate(s, true, go);
     if (err || go[GO_AGAIN] == AGAIN_NO) {
@@ -256,7 +256,7 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     int64_t go[GO_WORDS] = {0, 0, 0};
     int err = ictusi_harmonize_state(comm, &state, NULL);
     if (!err) {
-        err = agree_on_deadline(state, go);
+        err = harmonize_agree_on_deadline(state, go);
     }
     if (err) {
         return err;
@@ -269,8 +269,8 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
 enum { RETRY_PAUSE = 4 };
 
 /* Whether any process was late; and when all leave if not, or if it does not matter any more. */
-static int agree_on_restart(struct harmonize_state *s, struct ictus_harmony *harmony,
-                            bool *any_late)
+static int harmonize_agree_on_restart(struct harmonize_state *s, struct ictus_harmony *harmony,
+                                      bool *any_late)
 {
     const int64_t told[TELL_WORDS] = {!harmony->flag, 0, 0};
     int64_t heard[TELL_WORDS] = {0, 0, 0};
@@ -288,7 +288,7 @@ static int agree_on_restart(struct harmonize_state *s, struct ictus_harmony *har
 }
 
 /* Judged like any start, but nothing is learned from it: its slack was not one that is learned. */
-static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
+static void harmonize_start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
 {
     const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns);
     const int64_t ready = ictusi_source_read(s->clock->source);
@@ -312,10 +312,10 @@ int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harm
     struct harmonize_state *state = err || !retries ? NULL : ictusi_harmonize_find(comm);
     for (int attempt = 1; state && !err; attempt++) {
         bool any_late = false;
-        err = agree_on_restart(state, outcome, &any_late);
+        err = harmonize_agree_on_restart(state, outcome, &any_late);
         if (!err && (!any_late || attempt > retries)) {
             outcome->attempts = attempt;
-            start_again(state, outcome);
+            harmonize_start_again(state, outcome);
             break;
         }
         err = err ? err : ictus_harmonize(comm, outcome);

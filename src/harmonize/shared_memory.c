@@ -27,7 +27,7 @@ static int64_t token_of(const void *place)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + (int64_t)(uintptr_t)place;
 }
 
-static void *map_and_close(int fd, size_t size)
+static void *memory_map_and_close(int fd, size_t size)
 {
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
@@ -41,7 +41,7 @@ static void *shared_memory_fill(int fd, size_t size)
         (void)close(fd);
         return NULL;
     }
-    return map_and_close(fd, size);
+    return memory_map_and_close(fd, size);
 }
 
 /* O_EXCL: a name that exists is another job's, or was left by one that was killed. */
@@ -68,10 +68,10 @@ static void *shared_memory_invite(struct invitation *invitation, size_t size)
 
 /* A container with a /dev/shm of its own may have a page of that name which is not this one: the
  * token tells. */
-static void *accept_invitation(const struct invitation *invitation, size_t size)
+static void *shared_accept_invitation(const struct invitation *invitation, size_t size)
 {
     const int fd = invitation->name[0] ? shm_open(invitation->name, O_RDWR | O_CLOEXEC, 0) : -1;
-    void *page = fd < 0 ? NULL : map_and_close(fd, size);
+    void *page = fd < 0 ? NULL : memory_map_and_close(fd, size);
     if (page && *(const int64_t *)page != invitation->token) {
         ictusi_shared_memory_close(page, size);
         page = NULL;
@@ -93,7 +93,7 @@ void *ictusi_shared_memory_open(MPI_Comm node, size_t size)
         page = shared_memory_invite(&invitation, size);
     }
     if (PMPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
-        page = rank == 0 ? page : accept_invitation(&invitation, size);
+        page = rank == 0 ? page : shared_accept_invitation(&invitation, size);
         have = page != NULL;
     }
     const int err = PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, node);

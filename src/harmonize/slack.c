@@ -73,7 +73,7 @@ static size_t slack_place_of(const struct slack *slack, double value)
     return low;
 }
 
-static void forget_oldest(struct slack *slack)
+static void slack_forget_oldest(struct slack *slack)
 {
     const size_t place = slack_place_of(slack, slack->recent[slack->next]);
     memmove(&slack->sorted[place], &slack->sorted[place + 1],
@@ -86,7 +86,7 @@ static void forget_oldest(struct slack *slack)
 static void slack_insert(struct slack *slack, double needed_ns)
 {
     if (slack->count == SLACK_WINDOW) {
-        forget_oldest(slack);
+        slack_forget_oldest(slack);
     }
     const size_t place = slack_place_of(slack, needed_ns);
     memmove(&slack->sorted[place + 1], &slack->sorted[place],
@@ -121,7 +121,7 @@ static bool times_changed(const struct slack *slack, double needed_ns)
 }
 
 /* The boost belonged to the times before. */
-static void forget_all_but_last(struct slack *slack)
+static void slack_forget_all_but_last(struct slack *slack)
 {
     double last[LOOK - 1];
     for (size_t i = 0; i < LOOK - 1; i++) {
@@ -203,7 +203,7 @@ void ictusi_slack_learn(struct slack *slack, double needed_ns)
 {
     slack_judge(slack, needed_ns);
     if (times_changed(slack, needed_ns)) {
-        forget_all_but_last(slack);
+        slack_forget_all_but_last(slack);
     }
     slack_insert(slack, needed_ns);
 }

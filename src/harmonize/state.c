@@ -37,7 +37,7 @@ static const struct spec_param params[] = {
      NULL, "longest slack"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-static void release_state(struct attached *attached)
+static void state_release(struct attached *attached)
 {
     struct harmonize_state *state = container_of(attached, struct harmonize_state, attached);
     ictusi_board_free(state->board);
@@ -60,7 +60,8 @@ static const char *scheme_resolved(const char *text)
     return text ? text : fallback && fallback[0] ? fallback : start_name;
 }
 
-static int read_options(const char *given, struct harmonize_options *options, struct ictus_why *why)
+static int state_read_options(const char *given, struct harmonize_options *options,
+                              struct ictus_why *why)
 {
     static const char *const only[] = {start_name, NULL};
     struct spec spec;
@@ -112,7 +113,7 @@ static int state_check_comm(MPI_Comm comm, struct ictus_why *why)
 #define TOLERANCE_CROWDED_S 100e-6
 
 /* Whether processes outnumber cores anywhere. Collective. */
-static bool any_crowded(const struct ictus_clock *clock)
+static bool state_any_crowded(const struct ictus_clock *clock)
 {
     int crowded = clock->crowded;
     (void)PMPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, clock->comm);
@@ -121,7 +122,7 @@ static bool any_crowded(const struct ictus_clock *clock)
 
 /* Where processes take turns, they wait for switches, whichever way the words take; MPI libraries
  * know some of these waits better. */
-static bool wants_memory(const struct harmonize_options *options, bool crowded)
+static bool state_wants_memory(const struct harmonize_options *options, bool crowded)
 {
     return options->within == WITHIN_MEMORY || (options->within == WITHIN_AUTO && !crowded);
 }
@@ -130,7 +131,7 @@ static bool wants_memory(const struct harmonize_options *options, bool crowded)
 static int state_fill(struct harmonize_state *state, const struct harmonize_options *options)
 {
     const struct ictus_clock *clock = state->clock;
-    const bool crowded = any_crowded(clock);
+    const bool crowded = state_any_crowded(clock);
     struct slack_options slack = {.late = options->late,
                                   .reach = options->reach,
                                   .min_ns = 200.0,
@@ -150,7 +151,7 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
                                         ? (int64_t)(options->slack_s * 1e9)
                                         : (int64_t)ictusi_slack_next(&state->slack[gap]);
     }
-    return wants_memory(options, crowded)
+    return state_wants_memory(options, crowded)
                ? ictusi_board_create(clock->comm, clock->crowded, &state->board)
                : ICTUS_OK;
 }
@@ -165,10 +166,10 @@ static int state_build(MPI_Comm comm, const char *clock, const struct harmonize_
     if (err) {
         free(state);
     } else {
-        state->attached.release = release_state;
+        state->attached.release = state_release;
         err = state_fill(state, options);
         if (err) {
-            release_state(&state->attached);
+            state_release(&state->attached);
         }
     }
     ictusi_ballast_drop(&ballast);
@@ -182,7 +183,7 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
     struct harmonize_options options = {.late = 0.0};
     struct harmonize_state *state = NULL;
     const char *const given = scheme_resolved(spec);
-    int err = read_options(given, &options, why);
+    int err = state_read_options(given, &options, why);
     if (!err) {
         state = calloc(1, sizeof(*state));
         err = state ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -212,7 +213,7 @@ struct wishes {
     const char *clock;
 };
 
-static void split_wishes(struct wishes *wishes)
+static void state_split_wishes(struct wishes *wishes)
 {
     char *feed = strchr(wishes->text, '\n');
     wishes->spec = wishes->text;
@@ -279,14 +280,15 @@ bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *cl
 
 /* A duplicate's inherited text comes before info keys, which MPI_Comm_dup copies too: the text is
  * what was said last. */
-static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
+static int state_make_as_wished(MPI_Comm comm, struct harmonize_state **state,
+                                struct ictus_why *why)
 {
     struct wishes wishes = {.text = ""};
     const char *hint = ictusi_harmonize_attached_hint(comm);
     MPI_Info info = MPI_INFO_NULL;
     if (hint) {
         (void)snprintf(wishes.text, sizeof(wishes.text), "%s", hint);
-        split_wishes(&wishes);
+        state_split_wishes(&wishes);
         return state_make(comm, wishes.spec, wishes.clock, state, why);
     }
     char clock[CLOCK_SPEC_MAX];
@@ -307,7 +309,7 @@ int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct
         return ICTUS_OK;
     }
     const int err = state_check_comm(comm, why);
-    return err ? err : make_as_wished(comm, state, why);
+    return err ? err : state_make_as_wished(comm, state, why);
 }
 
 int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *info)

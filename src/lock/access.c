@@ -12,7 +12,7 @@
 enum { KISS_EVERY = 16, LEAK_ONE_IN = 4, MAPPED_BITS = 96, TEXT_BYTES = 80 };
 
 /* IPv4 as ::ffff:a.b.c.d, so that one comparison serves both families. */
-static void map_v4(const struct in_addr *v4, struct address *address)
+static void access_map_v4(const struct in_addr *v4, struct address *address)
 {
     memset(address->bytes, 0, 10);
     memset(address->bytes + 10, 0xff, 2);
@@ -22,7 +22,7 @@ static void map_v4(const struct in_addr *v4, struct address *address)
 bool ictusi_access_address_of(const struct sockaddr *from, struct address *address)
 {
     if (from->sa_family == AF_INET) {
-        map_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr, address);
+        access_map_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr, address);
         return true;
     }
     if (from->sa_family == AF_INET6) {
@@ -32,7 +32,7 @@ bool ictusi_access_address_of(const struct sockaddr *from, struct address *addre
     return false;
 }
 
-static bool read_network(char *text, struct network *network)
+static bool access_read_network(char *text, struct network *network)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -45,7 +45,7 @@ static bool read_network(char *text, struct network *network)
         }
     }
     if (inet_pton(AF_INET, text, &v4) == 1) {
-        map_v4(&v4, &network->address);
+        access_map_v4(&v4, &network->address);
         network->bits = (int)(bits < 0 ? 32 : bits) + MAPPED_BITS;
         return bits <= 32;
     }
@@ -57,7 +57,8 @@ static bool read_network(char *text, struct network *network)
     return false;
 }
 
-static int read_list(const char *list, struct network *networks, int *count, struct ictus_why *why)
+static int access_read_list(const char *list, struct network *networks, int *count,
+                            struct ictus_why *why)
 {
     while (list && *list) {
         char text[TEXT_BYTES];
@@ -69,7 +70,7 @@ static int read_list(const char *list, struct network *networks, int *count, str
         }
         memcpy(text, list, length);
         text[length] = '\0';
-        if (!read_network(text, &networks[(*count)++])) {
+        if (!access_read_network(text, &networks[(*count)++])) {
             return ictus_because(
                 why, ICTUS_ERR_SPEC,
                 "'%.*s' is not a network; write an address and how many of its first "
@@ -85,8 +86,8 @@ int ictusi_access_read(struct access *access, const char *deny, const char *allo
                        struct ictus_why *why)
 {
     memset(access, 0, sizeof(*access));
-    const int err = read_list(deny, access->deny, &access->deny_count, why);
-    return err ? err : read_list(allow, access->allow, &access->allow_count, why);
+    const int err = access_read_list(deny, access->deny, &access->deny_count, why);
+    return err ? err : access_read_list(allow, access->allow, &access->allow_count, why);
 }
 
 static bool network_holds(const struct network *network, const struct address *address)
@@ -129,7 +130,7 @@ void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uin
 }
 
 /* splitmix64's finaliser over both halves; one who knows no secret cannot choose collisions. */
-static uint64_t hash_mix(uint64_t x)
+static uint64_t access_hash_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -149,7 +150,7 @@ static uint64_t limiter_hash(const struct limiter *limiter, const struct address
         memcpy(&low, address->bytes + 8, 8);
     }
     const uint64_t hash =
-        hash_mix(hash_mix(high ^ limiter->secret) ^ low ^ (limiter->secret << 1 | 1));
+        access_hash_mix(access_hash_mix(high ^ limiter->secret) ^ low ^ (limiter->secret << 1 | 1));
     return hash ? hash : 1;
 }
 
@@ -181,7 +182,7 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->refused = 0;
         return LIMIT_ANSWER;
     }
-    bucket->chance = hash_mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
+    bucket->chance = access_hash_mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
     /*
      * One in four is answered even so. An attacker who sends in a client's name can then use up
      * that client's tokens, but not cut it off from the time.

@@ -56,7 +56,7 @@ static void at_sleep_ns(int64_t ns)
 }
 
 /* Until the clock shows the instant. @return ICTUS_OK or ICTUS_ERR_TIMEOUT */
-static int wait_for(const struct ictus_lock *lock, struct ictus_time instant)
+static int at_wait_for(const struct ictus_lock *lock, struct ictus_time instant)
 {
     for (;;) {
         const int64_t left = instant.ns - ictus_lock_time(lock).ns;
@@ -84,8 +84,8 @@ static bool process_hurry(bool on)
  * The waiting process. It tells what came of the wait, then becomes the command; where that fails,
  * it has a second word. The pipe closes itself on exec.
  */
-_Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus_at_start *start,
-                               int fd)
+_Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ictus_at_start *start,
+                                  int fd)
 {
     struct word word = {.err = ICTUS_OK};
     struct ictus_lock_reading reading;
@@ -97,7 +97,7 @@ _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int policy = sched_getscheduler(0);
     const bool hurried = policy == SCHED_OTHER && process_hurry(true);
-    word.err = wait_for(lock, start->instant);
+    word.err = at_wait_for(lock, start->instant);
     const struct ictus_time now = {ictusi_timebase_raw_now()};
     if (!word.err) {
         word.err = report_fill(lock, now, start, &reading, NULL);
@@ -123,7 +123,7 @@ _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus
 }
 
 /* @return 1 a word, 0 the end of the pipe */
-static int read_word(int fd, struct word *word)
+static int at_read_word(int fd, struct word *word)
 {
     size_t have = 0;
     while (have < sizeof(*word)) {
@@ -141,7 +141,7 @@ static int report_receive(int fd, struct ictus_at_report *report, char *const *c
                           struct ictus_why *why)
 {
     struct word word, after;
-    if (!read_word(fd, &word)) {
+    if (!at_read_word(fd, &word)) {
         return ictus_because(why, ICTUS_ERR_IO, "the waiting process was terminated");
     }
     if (word.err == ICTUS_ERR_TIMEOUT) {
@@ -154,7 +154,7 @@ static int report_receive(int fd, struct ictus_at_report *report, char *const *c
     report->lateness_ns = word.lateness_ns;
     report->sigma_ns = word.sigma_ns;
     report->bound_ns = word.bound_ns;
-    if (read_word(fd, &after)) {
+    if (at_read_word(fd, &after)) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot run '%.80s': %s", command[0],
                              strerror(after.code));
     }
@@ -183,7 +183,7 @@ int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *sta
     const pid_t child = fork();
     if (child == 0) {
         (void)close(ends[0]);
-        be_child(lock, start, ends[1]);
+        at_be_child(lock, start, ends[1]);
     }
     (void)close(ends[1]);
     if (child < 0) {

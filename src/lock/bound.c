@@ -186,7 +186,7 @@ static void suspect_more(struct bound *b, int64_t local, double x, double half)
  * truth, so the bound is the hull of both. An exchange that fits the kept one and not the suspected
  * one ends the suspicion; AGAINST_MAX groups in a row that do not fit turn it into the kept one.
  */
-static bool add_one(struct bound *b, const struct sample *sample)
+static bool bound_add_one(struct bound *b, const struct sample *sample)
 {
     /*
      * The exchange bounds our clock against the server's; root_ns is what the server admits of its
@@ -217,7 +217,7 @@ bool ictusi_bound_add(struct bound *b, const struct sample *samples, size_t coun
 {
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
-        fits = add_one(b, &samples[i]) && fits;
+        fits = bound_add_one(b, &samples[i]) && fits;
     }
     b->against = fits ? 0 : b->against + 1;
     b->broken += !fits;

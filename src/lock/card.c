@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
+static bool card_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
     if (!a || a->sa_family != b->sa_family) {
         return false;
@@ -40,7 +40,7 @@ bool ictusi_card_interface(int socket_fd, char name[16])
         return false;
     }
     for (const struct ifaddrs *i = list; i && !found; i = i->ifa_next) {
-        if (same_address(i->ifa_addr, (const struct sockaddr *)&own)) {
+        if (card_same_address(i->ifa_addr, (const struct sockaddr *)&own)) {
             (void)snprintf(name, 16, "%s", i->ifa_name);
             found = true;
         }

@@ -82,7 +82,7 @@ static void kalman_carry(struct kalman *k, double dt, double walk)
     k->ff += walk * dt;
 }
 
-static double within_limits(double frequency)
+static double discipline_within_limits(double frequency)
 {
     return fmin(frequency_max, fmax(-frequency_max, frequency));
 }
@@ -92,7 +92,7 @@ static void kalman_correct(struct kalman *k, double innovation, double noise, do
 {
     const double pp = k->pp, pf = k->pf;
     k->phase += gp * innovation;
-    k->frequency = within_limits(k->frequency + gf * innovation);
+    k->frequency = discipline_within_limits(k->frequency + gf * innovation);
     k->ff = k->ff - 2.0 * gf * pf + gf * gf * (pp + noise);
     k->pf = (1.0 - gp) * (pf - gf * pp) + gp * gf * noise;
     k->pp = (1.0 - gp) * (1.0 - gp) * pp + gp * gp * noise;
@@ -126,7 +126,7 @@ struct blend {
  * and the mean of their covariances plus the scatter of the states about their mean. So where
  * hypotheses disagree, sigma says so.
  */
-static struct blend blend_bank(const struct discipline *d)
+static struct blend discipline_blend_bank(const struct discipline *d)
 {
     enum { COUNT = DISCIPLINE_WALKS * DISCIPLINE_SCALES };
     struct blend b = {.log_walk = 0.0};
@@ -147,7 +147,8 @@ static struct blend blend_bank(const struct discipline *d)
         b.log_walk += w * log(d->bank[i].walk_ns2_per_s3);
         b.log_scale += w * log(d->bank[i].scale);
     }
-    b.state.frequency = within_limits(b.state.frequency); /* weights may add up to a hair above 1 */
+    b.state.frequency =
+        discipline_within_limits(b.state.frequency); /* weights may add up to a hair above 1 */
     for (int i = 0; i < COUNT; i++) {
         const struct kalman *k = &d->bank[i].state;
         const double w = weights[i] / sum;
@@ -159,9 +160,9 @@ static struct blend blend_bank(const struct discipline *d)
     return b;
 }
 
-static void take_blend(struct discipline *d)
+static void discipline_take_blend(struct discipline *d)
 {
-    const struct blend b = blend_bank(d);
+    const struct blend b = discipline_blend_bank(d);
     d->walk_ns2_per_s3 = exp(b.log_walk);
     d->scale = exp(b.log_scale);
     if (d->loop == ICTUS_LOCK_ADAPTIVE) {
@@ -310,7 +311,7 @@ static void discipline_adopt(struct discipline *d, const struct kalman *k)
     d->glitches = 0;
     d->bias_ns = 0.0;
     ictusi_stability_reset(&d->stability);
-    take_blend(d);
+    discipline_take_blend(d);
 }
 
 /*
@@ -348,7 +349,7 @@ static enum discipline_event discipline_believe(struct discipline *d, const stru
  * chance, b^2 beyond its variance is error that the covariance does not know of; where it leans
  * far, the frequency has changed and all hypotheses are told so.
  */
-static void watch_bias(struct discipline *d, double dt, double noise)
+static void discipline_watch_bias(struct discipline *d, double dt, double noise)
 {
     const double g = d->bias_ns2 > 0.0 ? bias_gain : 1.0;
     const double expected = d->state.pp + noise * d->scale;
@@ -380,7 +381,7 @@ static bool discipline_glitch(const struct discipline *d, double innovation, dou
     return !discipline_settling(d) && fabs(innovation) > fmax(glitch_sd * sd, d->sigma_ns);
 }
 
-static void carry_all(struct discipline *d, int64_t local)
+static void discipline_carry_all(struct discipline *d, int64_t local)
 {
     const double dt = (double)(local - d->at) / 1e9;
     kalman_carry(&d->state, dt, d->walk_ns2_per_s3);
@@ -403,7 +404,7 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
     const double dt = (double)(m->local - d->at) / 1e9;
     const double since = (double)(m->local - d->last_at) / 1e9;
     const double x = (double)(m->offset_ns - d->origin_ns) + m->offset_frac;
-    carry_all(d, m->local);
+    discipline_carry_all(d, m->local);
     d->innovation_ns = x - d->state.phase;
     if (!discipline_settling(d)) {
         discipline_learn(d, x, m->variance_ns2);
@@ -414,10 +415,10 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
         d->held[d->glitches++] = held;
         return d->glitches < DISCIPLINE_HELD ? DISCIPLINE_GLITCH : discipline_believe(d, m);
     }
-    watch_bias(d, since, m->variance_ns2);
+    discipline_watch_bias(d, since, m->variance_ns2);
     d->common_ns = m->common_ns;
     discipline_accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
-    take_blend(d);
+    discipline_take_blend(d);
     ictusi_stability_add(&d->stability, m->local, x, m->variance_ns2 * d->scale);
     d->last_phase = x;
     d->last_at = m->local;

@@ -50,7 +50,7 @@ static size_t delays_window(const struct delays *delays, double *values)
 }
 
 /* A run of delays far above the floor means another path: forget the old one. */
-static void watch_path(struct delays *delays, double minimum, double typical)
+static void group_watch_path(struct delays *delays, double minimum, double typical)
 {
     if (delays->count - delays->first <= PATH_RUN) {
         return;
@@ -71,7 +71,8 @@ static void watch_path(struct delays *delays, double minimum, double typical)
  * their mean M; those of share x lie between, since the product of the two means is
  * M^2 (1 - 4 x^2) / 4.
  */
-static struct floor add_delays(struct delays *delays, const struct sample *samples, size_t count)
+static struct floor group_add_delays(struct delays *delays, const struct sample *samples,
+                                     size_t count)
 {
     double values[DELAY_WINDOW];
     struct floor floor;
@@ -80,7 +81,7 @@ static struct floor add_delays(struct delays *delays, const struct sample *sampl
     }
     size_t n = delays_window(delays, values);
     ictusi_stats_sort(values, n);
-    watch_path(delays, values[0], ictusi_stats_quantile(values, n, 0.5) - values[0]);
+    group_watch_path(delays, values[0], ictusi_stats_quantile(values, n, 0.5) - values[0]);
     n = delays_window(delays, values);
     ictusi_stats_sort(values, n);
     /*
@@ -133,7 +134,7 @@ static double variance_of(const struct sample *sample, const struct floor *floor
 }
 
 /* What the waits have added to an offset, in the mean. */
-static double lean_of(const struct sample *sample, const struct floor *floor)
+static double group_lean_of(const struct sample *sample, const struct floor *floor)
 {
     return sample->sigma_ns > 0.0 ? 0.0 : floor->share * excess_of(sample, floor);
 }
@@ -197,7 +198,7 @@ static void group_average(const struct sample *samples, size_t count, const stru
         }
         const double w = 1.0 / variance_of(&samples[i], floor);
         weights += w;
-        offset += w * (x - lean_of(&samples[i], floor));
+        offset += w * (x - group_lean_of(&samples[i], floor));
         at += w * (double)(samples[i].local - samples[0].local);
         kept[n++] = x;
     }
@@ -224,7 +225,7 @@ bool ictusi_group_combine(const struct sample *samples, size_t count, bool drop_
         return false;
     }
     const size_t skip = drop_first && count > 2 ? 1 : 0;
-    const struct floor floor = add_delays(delays, samples + skip, count - skip);
+    const struct floor floor = group_add_delays(delays, samples + skip, count - skip);
     group_learn_lean(delays, samples + skip, count - skip, &floor);
     out->count = (int)count;
     out->interleaved = true;

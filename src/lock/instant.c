@@ -26,7 +26,7 @@ static int instant_bad(struct ictus_why *why, const char *text)
 }
 
 /* ".25" as nanoseconds; an empty text is 0. @return false when it is not a fraction */
-static bool read_fraction(const char *text, int64_t *ns)
+static bool instant_read_fraction(const char *text, int64_t *ns)
 {
     int64_t scale = second;
     *ns = 0;
@@ -46,7 +46,7 @@ static bool read_fraction(const char *text, int64_t *ns)
     return true;
 }
 
-static int read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
+static int instant_read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
 {
     char whole[24];
     const size_t length = strcspn(text, ".");
@@ -56,14 +56,15 @@ static int read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
     }
     memcpy(whole, text, length);
     whole[length] = '\0';
-    if (ictus_parse_int(whole, &s) || s < 0 || s > last_s || !read_fraction(text + length, &rest)) {
+    if (ictus_parse_int(whole, &s) || s < 0 || s > last_s ||
+        !instant_read_fraction(text + length, &rest)) {
         return instant_bad(why, text);
     }
     *ns = s * second + rest;
     return ICTUS_OK;
 }
 
-static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
+static int instant_read_date(const char *text, int64_t *ns, struct ictus_why *why)
 {
     struct tm utc;
     char copy[64];
@@ -76,7 +77,7 @@ static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
     copy[length - 1] = '\0';
     memset(&utc, 0, sizeof(utc));
     const char *end = strptime(copy, "%Y-%m-%dT%H:%M:%S", &utc);
-    if (!end || end != copy + 19 || !read_fraction(end, &rest)) {
+    if (!end || end != copy + 19 || !instant_read_fraction(end, &rest)) {
         return instant_bad(why, text);
     }
     const struct tm asked = utc;
@@ -93,21 +94,21 @@ static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
  * M00, section 4: activated within a minute, all units reset at the given second of the next
  * odd-numbered one. The minute of the hour is odd when the minute since 1970 is.
  */
-static int64_t next_odd_minute(int64_t now, int64_t at_second)
+static int64_t instant_next_odd_minute(int64_t now, int64_t at_second)
 {
     const int64_t minute = now / (60 * second);
     const int64_t odd = minute % 2 ? minute + 2 : minute + 1;
     return (odd * 60 + at_second) * second;
 }
 
-static int read_when(const char *text, int64_t now, int64_t *ns, struct ictus_why *why)
+static int instant_read_when(const char *text, int64_t now, int64_t *ns, struct ictus_why *why)
 {
     double seconds = 0.0;
     if (text[0] == '@') {
-        return read_epoch(text + 1, ns, why);
+        return instant_read_epoch(text + 1, ns, why);
     }
     if (text[0] != '+') {
-        return read_date(text, ns, why);
+        return instant_read_date(text, ns, why);
     }
     if (ictus_parse_seconds(text + 1, &seconds) || seconds < 0.0 || seconds > far_s) {
         return instant_bad(why, text);
@@ -128,12 +129,12 @@ static int instant_read(const struct ictus_at_when *when, int64_t now, int64_t *
                              "give either --when=INSTANT or --next-odd-minute=SECOND");
     }
     if (when->when) {
-        const int err = read_when(when->when, now, ns, why);
+        const int err = instant_read_when(when->when, now, ns, why);
         if (err) {
             return err;
         }
     } else {
-        *ns = next_odd_minute(now, when->odd_minute_s);
+        *ns = instant_next_odd_minute(now, when->odd_minute_s);
     }
     if (when->align_s > 0.0) {
         /* Upwards, so that an aligned start is never before the one that was asked for. */

@@ -65,7 +65,7 @@ static void keeper_propose(const struct upstream *source, int64_t now, int64_t o
 }
 
 /* Which leap second most of the sources that agree announce: 0, 1 or 2 as on the wire. */
-static int announced_leap(const struct keeper *keeper)
+static int keeper_announced_leap(const struct keeper *keeper)
 {
     int agree = 0;
     int flags[4] = {0};
@@ -86,7 +86,7 @@ static int announced_leap(const struct keeper *keeper)
  */
 static void keeper_prefer(const struct keeper *keeper, struct candidate *candidates)
 {
-    const int leap = announced_leap(keeper);
+    const int leap = keeper_announced_leap(keeper);
     bool reachable = false, flagged = false;
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
@@ -111,7 +111,7 @@ static enum ictus_lock_selection keeper_show(const struct upstream *source,
 }
 
 /* Nothing is agreed on: whoever is right, the truth lies in the hull of all. */
-static void cover_all(const struct candidate *candidates, int count, struct consensus *c)
+static void keeper_cover_all(const struct candidate *candidates, int count, struct consensus *c)
 {
     c->low_ns = INFINITY;
     c->high_ns = -INFINITY;
@@ -148,7 +148,7 @@ static bool keeper_guess(struct keeper *keeper, const struct candidate *candidat
         c.offset_ns = candidates[first].offset_ns;
         c.frequency = candidates[first].frequency;
     }
-    cover_all(candidates, keeper->source_count, &c);
+    keeper_cover_all(candidates, keeper->source_count, &c);
     /* The estimate may be anywhere in the hull: sigma is the distance to its far end. */
     const double far = fmax(c.high_ns - c.offset_ns, c.offset_ns - c.low_ns);
     c.pp = far * far;
@@ -194,7 +194,7 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
  * Offsets are relative to one source's origin: absolute times of decades in ns have no room in a
  * double.
  */
-static int64_t common_origin(const struct keeper *keeper)
+static int64_t keeper_common_origin(const struct keeper *keeper)
 {
     for (int i = 0; i < keeper->source_count; i++) {
         if (keeper->sources[i].discipline.started) {
@@ -205,7 +205,7 @@ static int64_t common_origin(const struct keeper *keeper)
 }
 
 /* Whether one of those that make the clock has given measurements lately. */
-static bool is_fresh(const struct keeper *keeper, int64_t now)
+static bool keeper_is_fresh(const struct keeper *keeper, int64_t now)
 {
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
@@ -232,7 +232,7 @@ static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
     case AGREEMENT_FEW:
         return ICTUS_LOCK_UNLOCKED;
     case AGREEMENT_MAJORITY:
-        if (is_fresh(keeper, now)) {
+        if (keeper_is_fresh(keeper, now)) {
             return ICTUS_LOCK_LOCKED;
         }
         break;
@@ -256,7 +256,7 @@ static double interval_in_force(const struct keeper *keeper)
 }
 
 /* The absolute clock goes on from what it showed, by slewing, unless it has to jump. */
-static void set_value(struct keeper *keeper, struct page_clock *next, int64_t showed)
+static void keeper_set_value(struct keeper *keeper, struct page_clock *next, int64_t showed)
 {
     const double behind = (double)(next->value - showed);
     next->slew_ns = 0.0;
@@ -286,7 +286,7 @@ bool ictusi_keeper_changed_too_far(const struct keeper *keeper)
 }
 
 /* The difference clock keeps its value and only changes its rate. */
-static void set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t now)
+static void keeper_set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t now)
 {
     const struct page_clock *old = &keeper->clock;
     if (!keeper->published) {
@@ -319,9 +319,9 @@ static int64_t month_end(int64_t utc_ns)
  * Leap indicator 1: the month's last minute has 61 seconds, so that UTC falls back by one; 2: it
  * has 59 (RFC 5905, 7.3).
  */
-static void set_leap(const struct keeper *keeper, struct page_clock *next)
+static void keeper_set_leap(const struct keeper *keeper, struct page_clock *next)
 {
-    const int leap = announced_leap(keeper);
+    const int leap = keeper_announced_leap(keeper);
     next->leap = leap;
     next->leap_ns = leap == 1 ? -ICTUS_NS_PER_S : leap == 2 ? ICTUS_NS_PER_S : 0;
     next->leap_at = leap ? month_end(next->value) : 0;
@@ -356,7 +356,7 @@ int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
 }
 
 /* How far the system clock is ahead of this one, ns: for those who look, not for the loop. */
-static void show_offset(struct keeper *keeper, int64_t now)
+static void keeper_show_offset(struct keeper *keeper, int64_t now)
 {
     keeper->system_offset_ns =
         (double)(ictusi_timebase_real(&keeper->base, now) - ictusi_keeper_clock(keeper, now));
@@ -365,7 +365,7 @@ static void show_offset(struct keeper *keeper, int64_t now)
 double ictusi_keeper_offset(struct keeper *keeper)
 {
     (void)ictusi_timebase_read(&keeper->base);
-    show_offset(keeper, ictusi_timebase_raw_now());
+    keeper_show_offset(keeper, ictusi_timebase_raw_now());
     return keeper->system_offset_ns;
 }
 
@@ -373,7 +373,7 @@ double ictusi_keeper_offset(struct keeper *keeper)
 static void keeper_republish(struct keeper *keeper, int64_t now)
 {
     if (keeper->published) {
-        show_offset(keeper, now);
+        keeper_show_offset(keeper, now);
         keeper->clock.state = state_of(keeper, now);
         ictusi_page_publish(&keeper->page, &keeper->clock);
     }
@@ -387,7 +387,7 @@ void ictusi_keeper_update(struct keeper *keeper)
 {
     struct page_clock next = keeper->clock;
     const int64_t now = ictusi_timebase_raw_now();
-    const int64_t origin = common_origin(keeper);
+    const int64_t origin = keeper_common_origin(keeper);
     if (!keeper_choose(keeper, now, origin)) {
         keeper_republish(keeper, now);
         return;
@@ -397,14 +397,14 @@ void ictusi_keeper_update(struct keeper *keeper)
     next.anchor = now;
     next.value = now + origin + llround(c->offset_ns);
     next.slope = c->frequency * 1e-9;
-    set_value(keeper, &next, keeper->published ? plain_clock(keeper, now) : 0);
+    keeper_set_value(keeper, &next, keeper->published ? plain_clock(keeper, now) : 0);
     if (ictusi_keeper_changed_too_far(keeper)) {
         /* The daemon ends here. Its readers keep the clock they had, but no promise about it. */
         keeper->clock.state = ICTUS_LOCK_UNLOCKED;
         ictusi_page_publish(&keeper->page, &keeper->clock);
         return;
     }
-    set_elapsed(keeper, &next, now);
+    keeper_set_elapsed(keeper, &next, now);
     next.pp_ns2 = c->pp;
     next.pf_ns2_per_s = c->pf;
     next.ff_ns2_per_s2 = c->ff;
@@ -413,10 +413,10 @@ void ictusi_keeper_update(struct keeper *keeper)
     next.bound_ns = fmax(c->high_ns - c->offset_ns, c->offset_ns - c->low_ns);
     next.bound_rate = fmax(c->rate_high - c->frequency, c->frequency - c->rate_low);
     next.good_until = now + (int64_t)(1e9 * (grace * interval_in_force(keeper) + grace_s));
-    set_leap(keeper, &next);
+    keeper_set_leap(keeper, &next);
     keeper->clock = next;
     keeper->published = true;
-    show_offset(keeper, now);
+    keeper_show_offset(keeper, now);
     ictusi_page_publish(&keeper->page, &keeper->clock);
 }
 

@@ -77,7 +77,7 @@ static int hex_digit(char c)
 }
 
 /* Exactly as many digits as the key has: a short one is a mistake, not a weaker key. */
-static bool read_hex(const char *text, size_t wanted, uint8_t *bytes)
+static bool keys_read_hex(const char *text, size_t wanted, uint8_t *bytes)
 {
     if (strlen(text) != 2 * wanted) {
         return false;
@@ -94,7 +94,7 @@ static bool read_hex(const char *text, size_t wanted, uint8_t *bytes)
 }
 
 /* @return 1 a key, 0 an empty line, negative: malformed */
-static int read_line(char *line, struct key *key)
+static int key_read_line(char *line, struct key *key)
 {
     char *rest = NULL;
     line[strcspn(line, "#\r\n")] = '\0';
@@ -112,10 +112,10 @@ static int read_line(char *line, struct key *key)
     key->id = (uint32_t)number;
     key->length = strcmp(type, "AES128") == 0 ? 16 : strcmp(type, "AES256") == 0 ? 32 : 0;
     const bool hex = strncmp(secret, "HEX:", 4) == 0;
-    return key->length && hex && read_hex(secret + 4, key->length, key->bytes) ? 1 : -1;
+    return key->length && hex && keys_read_hex(secret + 4, key->length, key->bytes) ? 1 : -1;
 }
 
-static int add_key(struct keys *keys, const struct key *key)
+static int keys_add(struct keys *keys, const struct key *key)
 {
     struct key *grown = realloc(keys->list, (keys->count + 1) * sizeof(*grown));
     if (!grown) {
@@ -153,14 +153,14 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
     }
     for (int number = 1; !err && fgets(line, sizeof(line), file); number++) {
         struct key key;
-        const int kind = read_line(line, &key);
+        const int kind = key_read_line(line, &key);
         if (kind < 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "%s:%d: not a key; write 'ID AES128 HEX:<32 digits>' or 'ID AES256 "
                                 "HEX:<64 digits>'",
                                 path, number);
         } else if (kind > 0) {
-            err = add_key(keys, &key);
+            err = keys_add(keys, &key);
         }
     }
     (void)fclose(file);

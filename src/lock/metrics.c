@@ -242,7 +242,7 @@ static void metrics_label(const char *name, char safe[64])
     safe[i] = '\0';
 }
 
-static void put_sources(struct text *text, const struct ictus_lock_status *s)
+static void metrics_put_sources(struct text *text, const struct ictus_lock_status *s)
 {
     static const struct {
         const char *name;
@@ -271,7 +271,7 @@ static void put_sources(struct text *text, const struct ictus_lock_status *s)
 }
 
 /* What happened to each source since the start. */
-static void put_counters(struct text *text, const struct ictus_lock_status *s)
+static void metrics_put_counters(struct text *text, const struct ictus_lock_status *s)
 {
     static const struct {
         const char *name;
@@ -329,7 +329,7 @@ size_t ictusi_lock_metrics_text(const struct ictus_lock_status *s, char *to, siz
     metrics_gauge(&text, "agreeing", "sources that agree with the majority", (double)s->agreeing);
     metrics_gauge(&text, "liars", "number of wrong sources that the bound allows for",
                   (double)s->liars);
-    put_sources(&text, s);
-    put_counters(&text, s);
+    metrics_put_sources(&text, s);
+    metrics_put_counters(&text, s);
     return text.length;
 }

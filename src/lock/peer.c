@@ -65,7 +65,7 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
  * A connected socket takes datagrams from this server alone, and hears of ports that nobody listens
  * at.
  */
-static int connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
+static int peer_connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
     peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (peer->socket.fd < 0) {
@@ -85,7 +85,7 @@ static int connect_one(struct peer *peer, const struct addrinfo *info, struct ic
 }
 
 /* The card first, if that was asked: where it cannot, the kernel stamps, and why says so. */
-static void enable_stamps(struct peer *peer, struct ictus_why *why)
+static void peer_enable_stamps(struct peer *peer, struct ictus_why *why)
 {
     enum stamp_mode mode = peer->options.stamps;
     if (mode == STAMP_HARDWARE && ictusi_card_open(peer->socket.fd, &peer->card, why)) {
@@ -97,10 +97,10 @@ static void enable_stamps(struct peer *peer, struct ictus_why *why)
 int ictusi_peer_connect(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
     ictusi_peer_close(peer);
-    const int err = connect_one(peer, info, why);
+    const int err = peer_connect_one(peer, info, why);
     if (!err) {
         peer->patience_s = 0.0;
-        enable_stamps(peer, why);
+        peer_enable_stamps(peer, why);
     }
     return err;
 }
@@ -144,7 +144,7 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
 }
 
 /* Never 0, which stands for no time stamp. */
-static uint64_t random_stamp(void)
+static uint64_t peer_random_stamp(void)
 {
     uint64_t value = 0;
     while (value == 0) {
@@ -156,7 +156,7 @@ static uint64_t random_stamp(void)
 }
 
 /* Nothing of the client's clock is shown: RFC 9769's stamps may be random. */
-static int send_request(struct peer *peer, struct packet_request *request, int64_t *user)
+static int peer_send_request(struct peer *peer, struct packet_request *request, int64_t *user)
 {
     uint8_t bytes[REQUEST_BYTES];
     size_t length = PACKET_BYTES;
@@ -165,11 +165,11 @@ static int send_request(struct peer *peer, struct packet_request *request, int64
                             .leap = 0,
                             .poll = POLL_LOG2,
                             .precision = 32};
-    request->transmit = random_stamp();
+    request->transmit = peer_random_stamp();
     request->receive = 0;
     packet.transmit = request->transmit;
     if (peer->options.interleaved && peer->last.valid) {
-        request->receive = random_stamp();
+        request->receive = peer_random_stamp();
         packet.receive = request->receive;
         packet.origin = peer->last.wire2;
     }
@@ -182,8 +182,8 @@ static int send_request(struct peer *peer, struct packet_request *request, int64
 }
 
 /* Where a key is asked for, a reply without one, or with another one, is as good as forged. */
-static bool reply_authentic(const struct peer *peer, const uint8_t *bytes,
-                            const struct packet_mac *mac)
+static bool peer_reply_authentic(const struct peer *peer, const uint8_t *bytes,
+                                 const struct packet_mac *mac)
 {
     const struct key *key = peer->options.key;
     return !key || (mac->present && mac->key == key->id &&
@@ -204,7 +204,7 @@ enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_
     if (fault) {
         return fault;
     }
-    if (!reply_authentic(peer, datagram->bytes, &mac)) {
+    if (!peer_reply_authentic(peer, datagram->bytes, &mac)) {
         return PACKET_AUTHENTICATION;
     }
     return ictusi_packet_check_content(reply, peer->options.max_distance_ns);
@@ -220,7 +220,7 @@ static bool final_fault(enum packet_fault fault)
  * All datagrams that have come, until one answers: others are duplicates, late, or forged, and are
  * counted by fault.
  */
-static int take_replies(struct peer *peer, struct peer_wait *wait)
+static int peer_take_replies(struct peer *peer, struct peer_wait *wait)
 {
     struct stamp_datagram datagram = {.bytes = wait->bytes, .size = sizeof(wait->bytes)};
     int err = 0;
@@ -261,14 +261,14 @@ static void peer_take_sent(struct peer *peer, struct peer_wait *wait)
 }
 
 /* @return PEER_PENDING, or what came of it */
-static int look_for_reply(struct peer *peer, struct peer_wait *wait)
+static int peer_look_for_reply(struct peer *peer, struct peer_wait *wait)
 {
     const bool stamps = peer->socket.mode != STAMP_USER;
     const bool was = wait->answered;
     if (stamps) {
         peer_take_sent(peer, wait);
     }
-    const int err = take_replies(peer, wait);
+    const int err = peer_take_replies(peer, wait);
     if (err || (wait->answered && (wait->stamped || !stamps))) {
         return err;
     }
@@ -291,8 +291,8 @@ static int peer_call_ioctl(int fd, unsigned long request, void *argument)
 }
 
 /* The card's stamps, if both are there. */
-static bool take_hardware(struct peer *peer, struct timebase *base, const struct peer_wait *wait,
-                          struct peer_exchange *exchange)
+static bool peer_take_hardware(struct peer *peer, struct timebase *base,
+                               const struct peer_wait *wait, struct peer_exchange *exchange)
 {
     static const struct device_calls calls = {.ioctl = peer_call_ioctl};
     if (peer->card.fd < 0 || !wait->sent.hardware || !wait->reply.stamps.hardware ||
@@ -307,8 +307,8 @@ static bool take_hardware(struct peer *peer, struct timebase *base, const struct
 
 /* Both of the client's stamps of one kind: mixed ones would shift the offset by half the overhead.
  */
-static void fill_exchange(struct peer *peer, struct timebase *base, const struct peer_wait *wait,
-                          struct peer_exchange *exchange)
+static void peer_fill_exchange(struct peer *peer, struct timebase *base,
+                               const struct peer_wait *wait, struct peer_exchange *exchange)
 {
     const struct stamps *got = &wait->reply.stamps;
     const int64_t now = ictusi_timebase_real_now();
@@ -318,7 +318,7 @@ static void fill_exchange(struct peer *peer, struct timebase *base, const struct
     exchange->t1 =
         exchange->kernel ? ictusi_timebase_raw(base, wait->sent.kernel) : exchange->user1;
     exchange->t4 = exchange->kernel ? ictusi_timebase_raw(base, got->kernel) : exchange->user4;
-    (void)take_hardware(peer, base, wait, exchange);
+    (void)peer_take_hardware(peer, base, wait, exchange);
     exchange->wire2 = peer->reply.receive;
     exchange->root_ns = peer->reply.root_delay_ns / 2 + peer->reply.root_dispersion_ns;
     exchange->t2 = ictusi_packet_unix(peer->reply.receive, now);
@@ -330,7 +330,7 @@ static void fill_exchange(struct peer *peer, struct timebase *base, const struct
 }
 
 /* A lost packet should not cost a second where replies take a millisecond. */
-static void learn_patience(struct peer *peer, const struct peer_exchange *exchange)
+static void peer_learn_patience(struct peer *peer, const struct peer_exchange *exchange)
 {
     const double trip_s = (double)(exchange->user4 - exchange->user1) / 1e9;
     const double wanted = fmax(patience_min_s, patience_trips * trip_s);
@@ -365,7 +365,7 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
     if (peer->patience_s <= 0.0) {
         peer->patience_s = peer->options.timeout_s;
     }
-    const int err = send_request(peer, &wait->request, &wait->sent.user);
+    const int err = peer_send_request(peer, &wait->request, &wait->sent.user);
     wait->deadline = ictusi_timebase_raw_now() + (int64_t)(peer->patience_s * 1e9);
     peer->last.valid = peer->last.valid && !err;
     return err;
@@ -402,7 +402,7 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
 {
     struct peer_exchange now = {0};
     const struct peer_exchange before = peer->last;
-    int err = look_for_reply(peer, &peer->wait);
+    int err = peer_look_for_reply(peer, &peer->wait);
     if (err == PEER_PENDING) {
         return err;
     }
@@ -419,8 +419,8 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
         return err;
     }
     peer->received++;
-    fill_exchange(peer, base, &peer->wait, &now);
+    peer_fill_exchange(peer, base, &peer->wait, &now);
     peer->last = now;
-    learn_patience(peer, &now);
+    peer_learn_patience(peer, &now);
     return exchange_conclude(peer, &before, sample);
 }

@@ -15,7 +15,7 @@
 /* The user that the packages make for the network clock (contrib/ictus.sysusers). */
 static const char own_user[] = "ictus";
 
-static int set_capabilities(bool keep_time)
+static int privilege_set_capabilities(bool keep_time)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     struct __user_cap_data_struct data[2];
@@ -57,7 +57,7 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
     if (getpwnam_r(name, &entry, buffer, sizeof(buffer), &found) || !found) {
         return ictus_because(why, ICTUS_ERR_SPEC, "there is no user '%.60s'", name);
     }
-    if (privilege_become(found) < 0 || set_capabilities(keep_time) < 0 ||
+    if (privilege_become(found) < 0 || privilege_set_capabilities(keep_time) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return ictus_because(why, ICTUS_ERR_PERMISSION, "cannot become %.60s: %s", name,
                              strerror(errno));

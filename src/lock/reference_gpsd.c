@@ -106,7 +106,7 @@ static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
     return failed == 0;
 }
 
-static int connect_to(struct gpsd_reference *r, int patience_ms, struct ictus_why *why)
+static int gpsd_connect(struct gpsd_reference *r, int patience_ms, struct ictus_why *why)
 {
     static const char watch[] = "?WATCH={\"enable\":true,\"json\":true,\"pps\":true}\n";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -152,7 +152,7 @@ static int gpsd_open(const char *argument, struct reference **reference, struct 
     (void)snprintf(r->host, sizeof(r->host), "%.*s", length ? (int)length : 9,
                    length ? argument : "localhost");
     (void)snprintf(r->port, sizeof(r->port), "%.15s", colon ? colon + 1 : "2947");
-    const int err = connect_to(r, PATIENCE_MS, why);
+    const int err = gpsd_connect(r, PATIENCE_MS, why);
     if (err) {
         free(r);
         return err;
@@ -162,12 +162,12 @@ static int gpsd_open(const char *argument, struct reference **reference, struct 
 }
 
 /* gpsd went away: it is started again some time, and is asked for now and then. */
-static void come_back(struct gpsd_reference *r, int64_t now)
+static void gpsd_come_back(struct gpsd_reference *r, int64_t now)
 {
     if (now >= r->retry_at) {
         r->retry_at = now + retry_ns;
         r->pulses = false;
-        (void)connect_to(r, AGAIN_MS, NULL);
+        (void)gpsd_connect(r, AGAIN_MS, NULL);
     }
 }
 
@@ -191,7 +191,7 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
     (void)utc_ns;
     (void)ictusi_timebase_read(base);
     if (r->fd < 0) {
-        come_back(r, base->raw);
+        gpsd_come_back(r, base->raw);
     }
     while (r->fd >= 0) {
         /* What the buffer holds here is the beginning of one line, without its end. */

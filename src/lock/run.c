@@ -72,8 +72,8 @@ enum source_kind { SOURCE_SERVER, SOURCE_POOL, SOURCE_REFERENCE };
  * The drift file gives a new source the frequency that the last run found, and how far it may have
  * moved.
  */
-static int add_source(struct runner *runner, const char *text, enum source_kind kind,
-                      const struct key *key, struct ictus_why *why)
+static int run_add_source(struct runner *runner, const char *text, enum source_kind kind,
+                          const struct key *key, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
     const struct upstream_options options = {
@@ -102,8 +102,8 @@ static int add_source(struct runner *runner, const char *text, enum source_kind 
     return err;
 }
 
-static int add_list(struct runner *runner, const char *list, enum source_kind kind,
-                    const struct key *key, struct ictus_why *why)
+static int run_add_list(struct runner *runner, const char *list, enum source_kind kind,
+                        const struct key *key, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     while (!err && list && *list) {
@@ -118,13 +118,13 @@ static int add_list(struct runner *runner, const char *list, enum source_kind ki
         list += length + (list[length] == ',' ? 1 : 0);
         const int count = kind == SOURCE_POOL ? POOL_SOURCES : 1;
         for (int i = 0; !err && i < count; i++) {
-            err = add_source(runner, text, kind, key, why);
+            err = run_add_source(runner, text, kind, key, why);
         }
     }
     return err;
 }
 
-static int open_sources(struct runner *runner, struct ictus_why *why)
+static int run_open_sources(struct runner *runner, struct ictus_why *why)
 {
     const struct ictus_lock_options *o = &runner->keeper.options;
     const struct key *key = NULL;
@@ -145,9 +145,9 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
         }
     }
     struct keeper *k = &runner->keeper;
-    err = add_list(runner, o->reference, SOURCE_REFERENCE, NULL, why);
-    err = err ? err : add_list(runner, o->servers, SOURCE_SERVER, key, why);
-    err = err ? err : add_list(runner, o->pool, SOURCE_POOL, key, why);
+    err = run_add_list(runner, o->reference, SOURCE_REFERENCE, NULL, why);
+    err = err ? err : run_add_list(runner, o->servers, SOURCE_SERVER, key, why);
+    err = err ? err : run_add_list(runner, o->pool, SOURCE_POOL, key, why);
     for (int i = 0; i < k->source_count; i++) {
         k->sources[i].siblings = k->sources;
         k->sources[i].sibling_count = k->source_count;
@@ -208,7 +208,7 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
     }
     if (!err) {
         (void)ictusi_timebase_read(&k->base);
-        err = open_sources(runner, why);
+        err = run_open_sources(runner, why);
     }
     if (!err && o->metrics) {
         err = ictusi_lock_metrics_open(o->metrics, &runner->metrics_fd, why);
@@ -225,7 +225,7 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
 }
 
 /* Only a locked clock knows its frequency; ns/s and its standard deviation. */
-static void keep_drift(struct runner *runner)
+static void run_keep_drift(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
     if (runner->drift.fd >= 0 && k->published && k->clock.state == ICTUS_LOCK_LOCKED &&
@@ -239,7 +239,7 @@ static void run_close_all(struct runner *runner)
     struct keeper *k = &runner->keeper;
     ictusi_lock_metrics_stop(runner->metrics);
     ictusi_steer_release(&runner->steer);
-    keep_drift(runner);
+    run_keep_drift(runner);
     ictusi_drift_close(&runner->drift);
     ictusi_clockbound_close(&runner->clockbound);
     for (int i = 0; i < k->source_count; i++) {
@@ -280,7 +280,7 @@ static bool runner_ticks(const struct runner *runner)
 }
 
 /* When the next thing is to be done, as a raw instant; -1: nothing ever. */
-static int64_t next_wake(const struct runner *runner)
+static int64_t run_next_wake(const struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
     int64_t next = -1;
@@ -298,7 +298,7 @@ static int64_t next_wake(const struct runner *runner)
 }
 
 /* Sleep until an instant or until a socket has something. */
-static void wait_until(struct runner *runner, int64_t wake)
+static void run_wait_until(struct runner *runner, int64_t wake)
 {
     const struct keeper *k = &runner->keeper;
     struct pollfd events[ICTUS_LOCK_SOURCES_MAX + 1];
@@ -342,7 +342,7 @@ static void runner_tell(struct runner *runner, const struct upstream *source,
 }
 
 /* Say when a majority is lost or found. */
-static void tell_agreement(struct runner *runner)
+static void run_tell_agreement(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
     const struct consensus *c = &k->consensus;
@@ -367,7 +367,7 @@ static void tell_agreement(struct runner *runner)
     runner->told = k->agreement;
 }
 
-static void watch_clocks(struct runner *runner)
+static void run_watch_clocks(struct runner *runner)
 {
     const unsigned events = ictusi_keeper_watch(&runner->keeper);
     if (events & TIMEBASE_STEPPED) {
@@ -378,7 +378,7 @@ static void watch_clocks(struct runner *runner)
     }
 }
 
-static void end_poll(struct runner *runner, struct upstream *source, enum upstream_event event)
+static void run_end_poll(struct runner *runner, struct upstream *source, enum upstream_event event)
 {
     struct keeper *k = &runner->keeper;
     runner->answered = runner->answered || event <= UPSTREAM_STEPPED;
@@ -386,7 +386,7 @@ static void end_poll(struct runner *runner, struct upstream *source, enum upstre
     source->falseticks += source->selection == ICTUS_SOURCE_FALSETICKER;
     ictusi_keeper_report(k);
     runner_tell(runner, source, event);
-    tell_agreement(runner);
+    run_tell_agreement(runner);
     if (k->options.on_poll) {
         struct ictus_lock_poll poll;
         ictusi_keeper_poll(k, source, event, &poll);
@@ -395,7 +395,7 @@ static void end_poll(struct runner *runner, struct upstream *source, enum upstre
 }
 
 /* CLOCK_REALTIME's bound: how far it is from the clock, and what that may be off itself. */
-static void tell_clockbound(struct runner *runner, double offset_ns)
+static void run_tell_clockbound(struct runner *runner, double offset_ns)
 {
     static const enum clockbound_status statuses[] = {
         [ICTUS_LOCK_UNLOCKED] = CLOCKBOUND_UNKNOWN,
@@ -428,11 +428,11 @@ static void runner_tick(struct runner *runner, int64_t now)
             k->seen_steps = k->base.stepped;
         }
         if (k->published) {
-            tell_clockbound(runner, offset_ns);
+            run_tell_clockbound(runner, offset_ns);
         }
     }
     if (now >= runner->drift_due) {
-        keep_drift(runner);
+        run_keep_drift(runner);
         runner->drift_due = now + drift_ns;
     }
 }
@@ -444,7 +444,7 @@ static void runner_act(struct runner *runner)
     const int64_t now = ictusi_timebase_raw_now();
     const int64_t quiet_until = ictusi_keeper_leap(k, now);
     (void)ictusi_timebase_read(&k->base);
-    watch_clocks(runner);
+    run_watch_clocks(runner);
     for (int i = 0; i < k->source_count; i++) {
         struct upstream *s = &k->sources[i];
         enum upstream_event event = UPSTREAM_LOST;
@@ -452,15 +452,15 @@ static void runner_act(struct runner *runner)
             ictusi_upstream_postpone(s, quiet_until);
         } else if (!run_is_done(k, s) &&
                    ictusi_upstream_step(s, &k->base, ictusi_keeper_clock(k, now), &event)) {
-            end_poll(runner, s, event);
+            run_end_poll(runner, s, event);
         }
     }
     /* Again, because polls read the time base as well, and may have seen a clock set. */
-    watch_clocks(runner);
+    run_watch_clocks(runner);
     runner_tick(runner, now);
 }
 
-static int judge_end(const struct runner *runner, struct ictus_why *why)
+static int run_judge_end(const struct runner *runner, struct ictus_why *why)
 {
     const struct keeper *k = &runner->keeper;
     if (ictusi_keeper_changed_too_far(k)) {
@@ -483,11 +483,11 @@ static int judge_end(const struct runner *runner, struct ictus_why *why)
 static int runner_loop(struct runner *runner, struct ictus_why *why)
 {
     while (!runner->stop) {
-        const int64_t wake = next_wake(runner);
+        const int64_t wake = run_next_wake(runner);
         if (wake < 0 || (runner->ends && ictusi_timebase_raw_now() >= runner->ends)) {
             break;
         }
-        wait_until(runner, runner->ends && runner->ends < wake ? runner->ends : wake);
+        run_wait_until(runner, runner->ends && runner->ends < wake ? runner->ends : wake);
         if (!runner->stop && (!runner->ends || ictusi_timebase_raw_now() < runner->ends)) {
             runner_act(runner);
         }
@@ -495,7 +495,7 @@ static int runner_loop(struct runner *runner, struct ictus_why *why)
             break;
         }
     }
-    return judge_end(runner, why);
+    return run_judge_end(runner, why);
 }
 
 static int runner_check(const struct ictus_lock_options *o, struct ictus_why *why)

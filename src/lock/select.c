@@ -19,7 +19,7 @@ struct span {
     double low, high;
 };
 
-static struct span span_of(const struct candidate *c, bool rate)
+static struct span select_span_of(const struct candidate *c, bool rate)
 {
     const struct span phase = {c->low_ns, c->high_ns}, frequency = {c->rate_low, c->rate_high};
     return rate ? frequency : phase;
@@ -30,7 +30,7 @@ static int select_depth(const struct candidate *c, int count, bool rate, double 
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
-        const struct span span = span_of(&c[i], rate);
+        const struct span span = select_span_of(&c[i], rate);
         n += c[i].votes && span.low <= point && point <= span.high;
     }
     return n;
@@ -46,7 +46,7 @@ static bool select_intersect(const struct candidate *c, int count, bool rate, in
     hull->low = INFINITY;
     hull->high = -INFINITY;
     for (int i = 0; i < count; i++) {
-        const struct span span = span_of(&c[i], rate);
+        const struct span span = select_span_of(&c[i], rate);
         if (!c[i].votes) {
             continue;
         }

@@ -64,7 +64,7 @@ static void serve_say(const struct serving *s, const char *text)
 }
 
 /* A pair of raw and real time, by which stamps of CLOCK_REALTIME are put on the raw time. */
-static void refresh_pair(struct serving *s)
+static void serve_refresh_pair(struct serving *s)
 {
     const int64_t now = ictusi_timebase_raw_now();
     if (now - s->base.raw > pair_ns || !s->base.started) {
@@ -76,7 +76,7 @@ static void refresh_pair(struct serving *s)
  * A CLOCK_REALTIME stamp on the clock that was announced, and no other: where that cannot be read
  * any more, or is not locked, there is none. @return whether served is set
  */
-static bool read_served(const struct serving *s, int64_t real, int64_t *served)
+static bool serve_read_served(const struct serving *s, int64_t real, int64_t *served)
 {
     struct ictus_lock_reading reading;
     const struct ictus_time raw = {ictusi_timebase_raw(&s->base, real)};
@@ -92,19 +92,19 @@ static bool read_served(const struct serving *s, int64_t real, int64_t *served)
     return true;
 }
 
-static void set_unsynchronised(struct server_clock *clock)
+static void serve_set_unsynchronised(struct server_clock *clock)
 {
     clock->stratum = PACKET_STRATUM_MAX + 1;
     clock->leap = PACKET_LEAP_UNSYNCHRONISED;
 }
 
 /* What answers will say of the clock: from the page that the lock's daemon publishes. */
-static void account_lock(struct serving *s, struct server_clock *clock)
+static void lock_account(struct serving *s, struct server_clock *clock)
 {
     struct ictus_lock_status status;
     if (!s->lock || ictus_lock_status(s->lock, &status) ||
         status.now.state == ICTUS_LOCK_UNLOCKED || status.stratum > PACKET_STRATUM_MAX) {
-        set_unsynchronised(clock);
+        serve_set_unsynchronised(clock);
         return;
     }
     clock->stratum = (uint8_t)status.stratum;
@@ -120,7 +120,7 @@ static void account_lock(struct serving *s, struct server_clock *clock)
 }
 
 /* A page that was taken away, by a service manager say, is looked for again. */
-static void reopen_lock(struct serving *s)
+static void lock_reopen(struct serving *s)
 {
     struct ictus_lock *lock = NULL;
     if (s->lock && ictusi_page_lock_is_there(s->lock)) {
@@ -134,7 +134,7 @@ static void reopen_lock(struct serving *s)
 }
 
 /* What the clock says of itself now; a message when that changes. */
-static void refresh_account(struct serving *s)
+static void serve_refresh_account(struct serving *s)
 {
     struct server_clock *clock = &s->server.clock;
     const int64_t now = ictusi_timebase_raw_now();
@@ -149,8 +149,8 @@ static void refresh_account(struct serving *s)
         clock->reference_ns = ictusi_timebase_real_now();
         return;
     }
-    reopen_lock(s);
-    account_lock(s, clock);
+    lock_reopen(s);
+    lock_account(s, clock);
     const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
     if (locked != s->was_locked) {
         serve_say(s, locked ? "the clock is locked and will be served"
@@ -168,23 +168,23 @@ static void serve_take_sent(struct serving *s, int which)
     uint32_t id = 0;
     while (ictusi_stamp_sent(&s->sockets[which], &id, &stamps) == ICTUS_OK) {
         int64_t sent = 0;
-        if (stamps.kernel && read_served(s, stamps.kernel, &sent)) {
+        if (stamps.kernel && serve_read_served(s, stamps.kernel, &sent)) {
             ictusi_server_sent(&s->server, s->pending[which][id % PENDING], sent);
         }
     }
 }
 
 /* Answer one request from one clock: when that is lost on the way, not at all. */
-static void take_request(struct serving *s, int which, struct stamp_datagram *datagram)
+static void serve_take_request(struct serving *s, int which, struct stamp_datagram *datagram)
 {
     struct stamp_socket *socket = &s->sockets[which];
     struct server_answer answer;
     int64_t received = 0, sending = 0, sent = 0;
-    refresh_pair(s);
-    const bool readable = read_served(
+    serve_refresh_pair(s);
+    const bool readable = serve_read_served(
         s, datagram->stamps.kernel ? datagram->stamps.kernel : datagram->stamps.user, &received);
     if (!readable) {
-        set_unsynchronised(&s->server.clock);
+        serve_set_unsynchronised(&s->server.clock);
         s->account_at = 0; /* look again at the next turn */
     }
     const struct server_request request = {.bytes = datagram->bytes,
@@ -193,7 +193,8 @@ static void take_request(struct serving *s, int which, struct stamp_datagram *da
                                            .received_ns = received,
                                            .raw_ns = s->base.raw};
     ictusi_server_answer(&s->server, &request, &answer);
-    if (answer.length == 0 || read_served(s, ictusi_timebase_real_now(), &sending) != readable) {
+    if (answer.length == 0 ||
+        serve_read_served(s, ictusi_timebase_real_now(), &sending) != readable) {
         return;
     }
     const uint32_t number = socket->sent;
@@ -204,7 +205,7 @@ static void take_request(struct serving *s, int which, struct stamp_datagram *da
 }
 
 /* Answer what is waiting, a batch at a time so that signals are heard under a flood. */
-static void take_requests(struct serving *s, int which)
+static void serve_take_requests(struct serving *s, int which)
 {
     enum { BATCH = 64 };
     uint8_t bytes[PACKET_MAX];
@@ -212,13 +213,13 @@ static void take_requests(struct serving *s, int which)
     for (int i = 0; i < BATCH && ictusi_stamp_receive(&s->sockets[which], &datagram) == ICTUS_OK;
          i++) {
         if (datagram.length <= datagram.size) {
-            take_request(s, which, &datagram);
+            serve_take_request(s, which, &datagram);
         }
     }
 }
 
 /* Hand the counts to the metrics' thread, unless it is just reading them: then the next time. */
-static void tell_counts(struct serving *s)
+static void serve_tell_counts(struct serving *s)
 {
     if (s->metrics && pthread_mutex_trylock(&s->told_lock) == 0) {
         s->told = s->server.counts;
@@ -254,7 +255,7 @@ static size_t serve_metrics_text(void *context, char *to, size_t size)
  * One socket for each family: the wildcard of IPv6 would take IPv4 as well, with addresses that
  * access lists do not name.
  */
-static int open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
+static int serve_open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
 {
     const int on = 1;
     struct stamp_socket *stamped = &s->sockets[s->stampedcount];
@@ -282,7 +283,7 @@ static int open_socket(struct serving *s, const struct addrinfo *info, struct ic
     return ICTUS_OK;
 }
 
-static int open_sockets(struct serving *s, struct ictus_why *why)
+static int serve_open_sockets(struct serving *s, struct ictus_why *why)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
                                    .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
@@ -295,7 +296,7 @@ static int open_sockets(struct serving *s, struct ictus_why *why)
     }
     int err = ICTUS_OK;
     for (const struct addrinfo *a = list; a && s->stampedcount < SOCKETS; a = a->ai_next) {
-        const int failed = open_socket(s, a, why);
+        const int failed = serve_open_socket(s, a, why);
         err = failed ? failed : err;
     }
     freeaddrinfo(list);
@@ -335,7 +336,7 @@ static int serve_open_all(struct serving *s, struct ictus_why *why)
         err = ictus_lock_open_guarded(o->name, o->directory, &s->lock, why);
     }
     if (!err) {
-        err = open_sockets(s, why);
+        err = serve_open_sockets(s, why);
     }
     if (!err && o->metrics) {
         err = ictusi_lock_metrics_open(o->metrics, &s->metrics_fd, why);
@@ -391,14 +392,14 @@ static void serve_loop(struct serving *s)
     events[SIGNALS].fd = s->signals;
     while (!s->stop) {
         const int ready = poll(events, EVENTS, REFRESH_MS);
-        refresh_account(s);
-        tell_counts(s);
+        serve_refresh_account(s);
+        serve_tell_counts(s);
         for (int i = 0; ready > 0 && i < s->stampedcount; i++) {
             if (events[i].revents & POLLERR) {
                 serve_take_sent(s, i);
             }
             if (events[i].revents & POLLIN) {
-                take_requests(s, i);
+                serve_take_requests(s, i);
             }
         }
         if (ready > 0 && events[SIGNALS].revents) {

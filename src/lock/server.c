@@ -67,7 +67,7 @@ static bool server_authenticate(struct server *server, const struct server_reque
     return true;
 }
 
-static bool is_request(const struct packet *packet)
+static bool server_is_request(const struct packet *packet)
 {
     /* Version 1 knew no modes; symmetric peers get no answer. */
     return packet->mode == PACKET_CLIENT && packet->version >= 2 && packet->version <= 4;
@@ -98,7 +98,7 @@ static void server_fill(const struct server *server, const struct packet *reques
 }
 
 /* In interleaved mode the origin names the answer before, by its receive stamp. */
-static uint64_t earlier_transmit(struct server *server, const struct packet *request)
+static uint64_t server_earlier_transmit(struct server *server, const struct packet *request)
 {
     /*
      * RFC 9769: a request in interleaved mode has different receive and transmit stamps, and its
@@ -113,7 +113,7 @@ static uint64_t earlier_transmit(struct server *server, const struct packet *req
 }
 
 /* RFC 5905, 7.4. All stamps are the request's own, so that nobody can take the time from it. */
-static void answer_kiss(const struct packet *request, struct server_answer *answer)
+static void server_answer_kiss(const struct packet *request, struct server_answer *answer)
 {
     const struct packet kiss = {.leap = PACKET_LEAP_UNSYNCHRONISED,
                                 .version = request->version,
@@ -144,7 +144,7 @@ static bool server_limited(struct server *server, const struct server_request *r
     }
     if (verdict == LIMIT_KISS) {
         server->counts.kissed++;
-        answer_kiss(packet, answer);
+        server_answer_kiss(packet, answer);
     }
     return true;
 }
@@ -162,7 +162,8 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
         server->counts.denied++;
         return;
     }
-    if (!ictusi_packet_decode(request->bytes, request->length, &packet) || !is_request(&packet)) {
+    if (!ictusi_packet_decode(request->bytes, request->length, &packet) ||
+        !server_is_request(&packet)) {
         server->counts.malformed++;
         return;
     }
@@ -171,7 +172,7 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
         return;
     }
     server_fill(server, &packet, &reply);
-    const uint64_t earlier = earlier_transmit(server, &packet);
+    const uint64_t earlier = server_earlier_transmit(server, &packet);
     answer->receive = server_remember(server, ictusi_packet_stamp(request->received_ns));
     reply.receive = answer->receive;
     if (earlier) {

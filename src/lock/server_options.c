@@ -7,7 +7,7 @@
 
 enum { OPTION_BYTES = 64, EXCHANGES_MOST = 32 };
 
-static int bad_option(struct ictus_why *why, const char *host, const char *option)
+static int option_refuse(struct ictus_why *why, const char *host, const char *option)
 {
     return ictus_because(why, ICTUS_ERR_SPEC,
                          "%.60s: '%.40s' is not valid; write key=ID with an ID of the key file, "
@@ -16,7 +16,7 @@ static int bad_option(struct ictus_why *why, const char *host, const char *optio
 }
 
 /* @return whether the time is one that the daemon takes */
-static bool read_time(const char *text, double least, double *out)
+static bool server_options_read_time(const char *text, double least, double *out)
 {
     double seconds = 0.0;
     if (ictus_parse_seconds(text, &seconds) || !(seconds >= least) || seconds > 1e6) {
@@ -26,7 +26,7 @@ static bool read_time(const char *text, double least, double *out)
     return true;
 }
 
-static bool read_option(const char *name, const char *value, const struct keys *keys,
+static bool option_read(const char *name, const char *value, const struct keys *keys,
                         struct server_options *out)
 {
     int64_t number = 0;
@@ -48,9 +48,9 @@ static bool read_option(const char *name, const char *value, const struct keys *
         out->exchanges = number;
         return is_number && number >= 1 && number <= EXCHANGES_MOST;
     }
-    return strcmp(name, "tmin") == 0      ? read_time(value, 0.05, &out->tmin_s)
-           : strcmp(name, "tmax") == 0    ? read_time(value, 0.05, &out->tmax_s)
-           : strcmp(name, "spacing") == 0 ? read_time(value, 0.0, &out->spacing_s)
+    return strcmp(name, "tmin") == 0      ? server_options_read_time(value, 0.05, &out->tmin_s)
+           : strcmp(name, "tmax") == 0    ? server_options_read_time(value, 0.05, &out->tmax_s)
+           : strcmp(name, "spacing") == 0 ? server_options_read_time(value, 0.0, &out->spacing_s)
                                           : false;
 }
 
@@ -75,7 +75,7 @@ int ictusi_server_options(const char *text, const struct ictus_lock_options *all
         char option[OPTION_BYTES];
         const size_t size = strcspn(at + 1, "/");
         if (size == 0 || size >= sizeof(option)) {
-            return bad_option(why, out->host, at + 1);
+            return option_refuse(why, out->host, at + 1);
         }
         memcpy(option, at + 1, size);
         option[size] = '\0';
@@ -83,8 +83,8 @@ int ictusi_server_options(const char *text, const struct ictus_lock_options *all
         if (value) {
             *value++ = '\0';
         }
-        if (!read_option(option, value, keys, out)) {
-            return bad_option(why, out->host, at + 1);
+        if (!option_read(option, value, keys, out)) {
+            return option_refuse(why, out->host, at + 1);
         }
         at += size + 1;
     }

@@ -38,7 +38,8 @@ struct sums {
  * For phases x0, x1, x2 at t0, t1, t2 the change of mean frequency is
  * y2 - y1 = (x2 - x1)/T2 - (x1 - x0)/T1, and AVAR = <(y2 - y1)^2>/2.
  */
-static void add_term(const struct stability *s, size_t i0, size_t i1, size_t i2, struct sums *sums)
+static void stability_add_term(const struct stability *s, size_t i0, size_t i1, size_t i2,
+                               struct sums *sums)
 {
     const double t1 = (double)(s->at[i1] - s->at[i0]) / 1e9;
     const double t2 = (double)(s->at[i2] - s->at[i1]) / 1e9;
@@ -59,15 +60,15 @@ static void add_term(const struct stability *s, size_t i0, size_t i1, size_t i2,
     sums->terms++;
 }
 
-static struct sums sum_level(const struct stability *s, size_t lag)
+static struct sums stability_sum_level(const struct stability *s, size_t lag)
 {
     struct sums sums = {0};
     const size_t n = s->count < STABILITY_WINDOW ? s->count : STABILITY_WINDOW;
     const size_t first = s->count - n;
     /* At every i and not each lag apart: terms overlap, and all measurements count. */
     for (size_t i = 0; i + 2 * lag < n; i++) {
-        add_term(s, (first + i) % STABILITY_WINDOW, (first + i + lag) % STABILITY_WINDOW,
-                 (first + i + 2 * lag) % STABILITY_WINDOW, &sums);
+        stability_add_term(s, (first + i) % STABILITY_WINDOW, (first + i + lag) % STABILITY_WINDOW,
+                           (first + i + 2 * lag) % STABILITY_WINDOW, &sums);
     }
     return sums;
 }
@@ -76,7 +77,7 @@ size_t ictusi_stability_points(const struct stability *s, struct stability_point
 {
     size_t count = 0;
     for (size_t lag = 1; count < STABILITY_LEVELS; lag *= 2) {
-        const struct sums sums = sum_level(s, lag);
+        const struct sums sums = stability_sum_level(s, lag);
         if (sums.terms < TERMS_MIN) {
             break;
         }

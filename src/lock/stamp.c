@@ -73,7 +73,8 @@ void ictusi_stamp_want_own(const struct stamp_socket *socket, int family)
 }
 
 /* Let an answer leave from the address that the question came to. */
-static void put_own(struct msghdr *message, union control *control, const struct sockaddr *own)
+static void stamp_put_own(struct msghdr *message, union control *control,
+                          const struct sockaddr *own)
 {
     memset(control, 0, sizeof(*control));
     message->msg_control = control->bytes;
@@ -115,7 +116,7 @@ int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t len
         message.msg_name = &peer;
         message.msg_namelen = answer->peer_length;
         if (answer->own.ss_family == AF_INET || answer->own.ss_family == AF_INET6) {
-            put_own(&message, &control, (const struct sockaddr *)&answer->own);
+            stamp_put_own(&message, &control, (const struct sockaddr *)&answer->own);
         }
     }
     *user = ictusi_timebase_real_now();
@@ -132,7 +133,7 @@ static int64_t ns_of(const struct timespec *t)
 }
 
 /* scm_timestamping holds three: [0] the kernel's, [1] is no longer used, [2] the card's own. */
-static void take_stamps(const struct cmsghdr *head, struct stamps *stamps)
+static void stamps_take(const struct cmsghdr *head, struct stamps *stamps)
 {
     struct scm_timestamping found;
     memcpy(&found, CMSG_DATA(head), sizeof(found));
@@ -144,13 +145,13 @@ static void take_stamps(const struct cmsghdr *head, struct stamps *stamps)
     }
 }
 
-static bool is_stamp(const struct cmsghdr *head)
+static bool stamp_is_stamp(const struct cmsghdr *head)
 {
     return head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_TIMESTAMPING;
 }
 
 /* The transmit stamp's packet number, from the error record beside it. */
-static bool take_number(const struct cmsghdr *head, uint32_t *id)
+static bool stamp_take_number(const struct cmsghdr *head, uint32_t *id)
 {
     const bool v4 = head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_RECVERR;
     const bool v6 = head->cmsg_level == IPPROTO_IPV6 && head->cmsg_type == IPV6_RECVERR;
@@ -187,10 +188,10 @@ int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct st
         memset(stamps, 0, sizeof(*stamps));
         for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head;
              head = CMSG_NXTHDR(&message, head)) {
-            if (is_stamp(head)) {
-                take_stamps(head, stamps);
+            if (stamp_is_stamp(head)) {
+                stamps_take(head, stamps);
             } else {
-                numbered = take_number(head, id) || numbered;
+                numbered = stamp_take_number(head, id) || numbered;
             }
         }
         if (numbered && (stamps->kernel || stamps->hardware)) {
@@ -200,7 +201,7 @@ int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct st
 }
 
 /* Which of the machine's addresses the datagram was sent to. */
-static void take_own(const struct cmsghdr *head, struct sockaddr_storage *own)
+static void stamp_take_own(const struct cmsghdr *head, struct sockaddr_storage *own)
 {
     if (head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_PKTINFO) {
         struct in_pktinfo info;
@@ -241,10 +242,10 @@ int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagra
     datagram->peer_length = message.msg_namelen;
     datagram->own.ss_family = AF_UNSPEC;
     for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
-        if (is_stamp(head)) {
-            take_stamps(head, &datagram->stamps);
+        if (stamp_is_stamp(head)) {
+            stamps_take(head, &datagram->stamps);
         } else {
-            take_own(head, &datagram->own);
+            stamp_take_own(head, &datagram->own);
         }
     }
     return ICTUS_OK;

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static double predicted_ns(const struct upstream *s)
+static double status_predicted_ns(const struct upstream *s)
 {
     const struct kalman k = ictusi_discipline_predict(
         &s->discipline, s->discipline.at + (int64_t)(s->interval_s * 1e9));
     return sqrt(k.pp);
 }
 
-static void fill_id(const struct upstream *s, char text[16])
+static void status_fill_id(const struct upstream *s, char text[16])
 {
     if (s->reference || s->stratum <= 1) {
         char code[5];
@@ -25,8 +25,8 @@ static void fill_id(const struct upstream *s, char text[16])
     }
 }
 
-static void fill_discipline(const struct upstream *s, int64_t now,
-                            struct ictus_lock_source_status *out)
+static void status_fill_discipline(const struct upstream *s, int64_t now,
+                                   struct ictus_lock_source_status *out)
 {
     struct stability_point points[STABILITY_LEVELS];
     const struct discipline *d = &s->discipline;
@@ -40,7 +40,7 @@ static void fill_discipline(const struct upstream *s, int64_t now,
     const double at = k.phase + (double)(d->origin_ns - s->bound.origin_ns);
     out->bound_ns = fmax(high - at, at - low);
     out->expected_ns = s->expected_ns;
-    out->predicted_ns = predicted_ns(s);
+    out->predicted_ns = status_predicted_ns(s);
     out->measured_ns = sqrt(d->measured_ns2);
     out->walk = sqrt(d->walk_ns2_per_s3) * 1e-9;
     out->noise_ns = sqrt(d->noise_ns2);
@@ -55,7 +55,8 @@ static void fill_discipline(const struct upstream *s, int64_t now,
     out->turns = d->turns;
 }
 
-static void fill_source(const struct upstream *s, int64_t now, struct ictus_lock_source_status *out)
+static void status_fill_source(const struct upstream *s, int64_t now,
+                               struct ictus_lock_source_status *out)
 {
     memset(out, 0, sizeof(*out));
     (void)snprintf(out->name, sizeof(out->name), "%s", s->name);
@@ -81,10 +82,10 @@ static void fill_source(const struct upstream *s, int64_t now, struct ictus_lock
     out->missing_stamps = s->peer.missing;
     out->falseticks = s->falseticks;
     if (s->polls) {
-        fill_id(s, out->reference_id);
+        status_fill_id(s, out->reference_id);
     }
     if (s->discipline.started && s->bound.started) {
-        fill_discipline(s, now, out);
+        status_fill_discipline(s, now, out);
     }
 }
 
@@ -108,7 +109,7 @@ void ictusi_keeper_report(struct keeper *keeper)
     status.stratum = PACKET_STRATUM_MAX + 1;
     status.leap = PACKET_LEAP_UNSYNCHRONISED;
     for (int i = 0; i < keeper->source_count; i++) {
-        fill_source(&keeper->sources[i], now, &status.sources[i]);
+        status_fill_source(&keeper->sources[i], now, &status.sources[i]);
     }
     if (keeper->published) {
         const struct ictus_lock_source_status *best = &status.sources[keeper->selected];
@@ -131,7 +132,8 @@ void ictusi_keeper_report(struct keeper *keeper)
 }
 
 /* The clock as a reader sees it: what a slew has still to remove counts as error. */
-static void fill_clock(const struct keeper *keeper, int64_t now, struct ictus_lock_poll *poll)
+static void status_fill_clock(const struct keeper *keeper, int64_t now,
+                              struct ictus_lock_poll *poll)
 {
     const struct page_clock *c = &keeper->clock;
     const double s = (double)(now - c->anchor) / 1e9;
@@ -150,7 +152,7 @@ void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *sour
     const int64_t now = ictusi_timebase_raw_now();
     const struct discipline *d = &source->discipline;
     const int64_t real = ictusi_timebase_real(&keeper->base, source->last.local);
-    fill_source(source, now, &row);
+    status_fill_source(source, now, &row);
     memset(poll, 0, sizeof(*poll));
     poll->source = source->name;
     poll->event = ictusi_upstream_event_name(event);
@@ -179,6 +181,6 @@ void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *sour
         (double)(source->last.local + source->last.offset_ns - real) + source->last.offset_frac;
     poll->state = (enum ictus_lock_state)keeper->clock.state;
     if (keeper->published) {
-        fill_clock(keeper, now, poll);
+        status_fill_clock(keeper, now, poll);
     }
 }

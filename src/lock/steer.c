@@ -21,7 +21,7 @@ static const double fine_s = 4.0;
 /* The kernel is told of a leap second when it is no further off. */
 static const int64_t leap_soon_ns = INT64_C(12) * 3600 * 1000000000;
 
-static int adjust_system(struct timex *request)
+static int steer_adjust_system(struct timex *request)
 {
     return clock_adjtime(CLOCK_REALTIME, request);
 }
@@ -29,7 +29,7 @@ static int adjust_system(struct timex *request)
 void ictusi_steer_init(struct steer *steer)
 {
     memset(steer, 0, sizeof(*steer));
-    steer->adjust = adjust_system;
+    steer->adjust = steer_adjust_system;
 }
 
 static void steer_call(struct steer *steer, struct timex *request)
@@ -74,7 +74,7 @@ int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
  * which are rounded up: whoever reads them relies on them. The tick goes back to its nominal 10000
  * us, because another daemon may have left one that adds up to 10 % to the rate.
  */
-static void set_rate(struct steer *steer, double rate, const struct page_clock *clock)
+static void steer_set_rate(struct steer *steer, double rate, const struct page_clock *clock)
 {
     struct timex request;
     memset(&request, 0, sizeof(request));
@@ -128,14 +128,14 @@ void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, dou
     steer->slope = clock->slope;
     steer->steered = true;
     if (fabs(offset_ns) > fine_ns) {
-        set_rate(steer, clock->slope, clock);
+        steer_set_rate(steer, clock->slope, clock);
         steer_slew(steer, -offset_ns);
         return;
     }
     if (steer->slewing) {
         steer_slew(steer, 0.0);
     }
-    set_rate(steer, clock->slope - offset_ns * 1e-9 / fine_s, clock);
+    steer_set_rate(steer, clock->slope - offset_ns * 1e-9 / fine_s, clock);
 }
 
 void ictusi_steer_release(struct steer *steer)
@@ -144,7 +144,7 @@ void ictusi_steer_release(struct steer *steer)
         steer_slew(steer, 0.0);
     }
     if (steer->steered) {
-        set_rate(steer, steer->slope, NULL);
+        steer_set_rate(steer, steer->slope, NULL);
     }
     steer->steered = false;
 }

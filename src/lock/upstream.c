@@ -143,8 +143,8 @@ static bool upstream_taken(const struct upstream *source, const char *address)
 }
 
 /* An address of the name: for one of a pool one that no other has, and not the one that failed. */
-static const struct addrinfo *choose_address(const struct upstream *source,
-                                             const struct addrinfo *list)
+static const struct addrinfo *upstream_choose_address(const struct upstream *source,
+                                                      const struct addrinfo *list)
 {
     const struct addrinfo *own = NULL;
     for (const struct addrinfo *a = list; source->pool && a; a = a->ai_next) {
@@ -162,7 +162,7 @@ static const struct addrinfo *choose_address(const struct upstream *source,
 }
 
 /* Take an address over when it is there. @return whether there is one to ask at */
-static bool find_address(struct upstream *source)
+static bool upstream_find_address(struct upstream *source)
 {
     struct peer *peer = &source->peer;
     const struct addrinfo *list = NULL;
@@ -188,7 +188,7 @@ static bool find_address(struct upstream *source)
     } else {
         char was[sizeof(peer->address)];
         memcpy(was, peer->address, sizeof(was));
-        const struct addrinfo *a = choose_address(source, list);
+        const struct addrinfo *a = upstream_choose_address(source, list);
         /* Of a pool this one only: the next may be a sibling's. */
         for (; a; a = source->pool ? NULL : a->ai_next) {
             if (ictusi_peer_connect(peer, a, &why) == ICTUS_OK) {
@@ -223,7 +223,7 @@ static enum upstream_event upstream_failure(const struct upstream *source, int e
  * What the server says of itself, from its last reply: how far it is from the primary clock, and by
  * how much that may be off.
  */
-static void take_root(struct upstream *source)
+static void upstream_take_root(struct upstream *source)
 {
     const struct packet *reply = &source->peer.reply;
     source->leap = reply->leap;
@@ -286,7 +286,7 @@ static void upstream_fade(struct upstream *source)
  * Who does not answer is asked at the shortest interval, with one packet a poll, so that the clock
  * locks again as soon as it can.
  */
-static void plan_next(struct upstream *source, bool good)
+static void upstream_plan_next(struct upstream *source, bool good)
 {
     if (good) {
         const struct interval_choice choice =
@@ -325,7 +325,7 @@ static enum upstream_event upstream_finish(struct upstream *source)
     poll->phase = UPSTREAM_RESTING;
     if (good) {
         if (!source->reference) {
-            take_root(source);
+            upstream_take_root(source);
         }
         event = upstream_discipline(source, poll->samples, poll->count);
         source->last_good = ictusi_timebase_raw_now();
@@ -341,7 +341,7 @@ static enum upstream_event upstream_finish(struct upstream *source)
     }
     source->reach = (uint8_t)(source->reach << 1 | (good ? 1 : 0));
     source->polls++;
-    plan_next(source, good);
+    upstream_plan_next(source, good);
     return event;
 }
 
@@ -432,7 +432,7 @@ static bool upstream_go_on(struct upstream *source, struct timebase *base, int64
 {
     switch (source->poll.phase) {
     case UPSTREAM_NAMING:
-        if (find_address(source)) {
+        if (upstream_find_address(source)) {
             return upstream_ask(source, base);
         }
         source->wake = now + lookup_ns;

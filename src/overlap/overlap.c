@@ -54,7 +54,7 @@ static int64_t cost_of_reading(const struct source *source)
     return (int64_t)ictusi_stats_mean(&took[READ_TRIES / 4], READ_TRIES / 2);
 }
 
-static int test_once(struct call *call)
+static int overlap_test_once(struct call *call)
 {
     int done = 0;
     int err = MPI_Test(&call->request, &done, MPI_STATUS_IGNORE);
@@ -79,7 +79,7 @@ static int overlap_compute(struct study *s, int64_t *test_ns)
         ictusi_workload_do(work, upto - done);
         done = upto;
         const int64_t before = ictusi_source_read(s->source);
-        err = test_once(&s->call);
+        err = overlap_test_once(&s->call);
         *test_ns += ictusi_source_read(s->source) - before - s->read_ns;
     }
     return err;
@@ -118,7 +118,7 @@ static int overlap_once(struct study *s, int64_t *row, int64_t stride)
 }
 
 /* Start and wait at once: t_b is the median over repetitions of the slowest process. */
-static int measure_blocking(struct study *s, struct ictus_why *why)
+static int overlap_measure_blocking(struct study *s, struct ictus_why *why)
 {
     struct ictus_bench_result blocking = {0};
     struct ictus_bench_plan plan = s->plan->call;
@@ -140,7 +140,7 @@ static int measure_blocking(struct study *s, struct ictus_why *why)
 }
 
 /* Step 3: the largest work any process needs to fill the time. */
-static int find_work(struct study *s, struct ictus_why *why)
+static int overlap_find_work(struct study *s, struct ictus_why *why)
 {
     const double target_ns = s->result->blocking_s * s->plan->factor * 1e9;
     int64_t units = 0;
@@ -164,7 +164,7 @@ static int find_work(struct study *s, struct ictus_why *why)
 }
 
 /* H08 4.2: N = ceil(size / interval) + 1. */
-static int64_t number_of_tests(const struct ictus_overlap_plan *plan)
+static int64_t overlap_number_of_tests(const struct ictus_overlap_plan *plan)
 {
     if (plan->progress != ICTUS_PROGRESS_TESTS) {
         return 0;
@@ -186,7 +186,7 @@ static int64_t overlap_affordable(const struct study *s)
     return n > REPETITIONS_LEAST ? n : REPETITIONS_LEAST;
 }
 
-static int measure_overlap(struct study *s, struct ictus_why *why)
+static int overlap_measure(struct study *s, struct ictus_why *why)
 {
     s->n = overlap_affordable(s);
     s->table = calloc((size_t)(s->n * (COLUMNS + TIMES)), sizeof(*s->table));
@@ -220,7 +220,7 @@ static double column_median(const struct study *s, const int64_t *column, double
     return n ? ictusi_stats_quantile(scratch, n, 0.5) : 0.0;
 }
 
-static void fill_result(struct study *s, double *scratch)
+static void overlap_fill_result(struct study *s, double *scratch)
 {
     struct ictus_overlap_result *r = s->result;
     const int64_t *max = s->table;
@@ -263,14 +263,14 @@ static int overlap_finish(struct study *s, struct ictus_why *why)
             s->plan->call.operation, (unsigned long long)s->plan->call.bytes, (long long)s->n);
     }
     if (!err) {
-        fill_result(s, scratch);
+        overlap_fill_result(s, scratch);
     }
     free(scratch);
     return err;
 }
 
 /* The MPI library's own progress: MPICH can have a thread of its own, Open MPI 4 has none. */
-static int check_library_progress(struct ictus_why *why)
+static int overlap_check_library_progress(struct ictus_why *why)
 {
     const char *asked = getenv("MPIR_CVAR_ASYNC_PROGRESS");
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -295,15 +295,16 @@ static int overlap_check(const struct ictus_overlap_plan *plan, const struct ope
         return ictus_because(why, ICTUS_ERR_ARG,
                              "the overlap study must have at least one repetition and some work");
     }
-    return plan->progress == ICTUS_PROGRESS_LIBRARY ? check_library_progress(why) : ICTUS_OK;
+    return plan->progress == ICTUS_PROGRESS_LIBRARY ? overlap_check_library_progress(why)
+                                                    : ICTUS_OK;
 }
 
-static int run_phases(struct study *s, struct ictus_why *why)
+static int overlap_run_phases(struct study *s, struct ictus_why *why)
 {
     struct progress_thread *thread = NULL;
-    int err = measure_blocking(s, why);
+    int err = overlap_measure_blocking(s, why);
     if (!err) {
-        err = find_work(s, why);
+        err = overlap_find_work(s, why);
     }
     if (!err && s->plan->progress == ICTUS_PROGRESS_THREAD) {
         err = ictusi_progress_start(s->bench->comm, &thread);
@@ -314,7 +315,7 @@ static int run_phases(struct study *s, struct ictus_why *why)
         err = ictusi_sync_agree(s->bench->comm, err, why);
     }
     if (!err) {
-        err = measure_overlap(s, why);
+        err = overlap_measure(s, why);
     }
     ictusi_progress_stop(thread);
     return err ? err : overlap_finish(s, why);
@@ -343,7 +344,7 @@ int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan
                       .plan = plan,
                       .result = result,
                       .source = bench->clock->source,
-                      .tests = number_of_tests(plan)};
+                      .tests = overlap_number_of_tests(plan)};
     err = ictusi_call_init(&s.call, operation, bench->comm, &plan->call, reason);
     if (err) {
         return err;
@@ -351,7 +352,7 @@ int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan
     s.read_ns = cost_of_reading(s.source);
     err = ictusi_sync_agree(bench->comm, ictusi_workload_init(&s.work, plan->kernel), reason);
     if (!err) {
-        err = run_phases(&s, reason);
+        err = overlap_run_phases(&s, reason);
     }
     ictusi_workload_fini(&s.work);
     ictusi_call_fini(&s.call);

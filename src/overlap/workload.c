@@ -39,7 +39,7 @@ void ictusi_workload_fini(struct workload *work)
 }
 
 /* A chain in which each step waits for the one before: its time is the CPU's latency alone. */
-static void do_arithmetic(struct workload *work, int64_t units)
+static void workload_do_arithmetic(struct workload *work, int64_t units)
 {
     double x = work->result;
     for (int64_t i = 0; i < units; i++) {
@@ -48,7 +48,7 @@ static void do_arithmetic(struct workload *work, int64_t units)
     work->result = x;
 }
 
-static void do_memory(struct workload *work, int64_t units)
+static void workload_do_memory(struct workload *work, int64_t units)
 {
     const size_t count = MEMORY_BYTES / sizeof(double);
     size_t place = work->place;
@@ -64,9 +64,9 @@ static void do_memory(struct workload *work, int64_t units)
 void ictusi_workload_do(struct workload *work, int64_t units)
 {
     if (work->kernel == ICTUS_KERNEL_MEMORY) {
-        do_memory(work, units);
+        workload_do_memory(work, units);
     } else {
-        do_arithmetic(work, units);
+        workload_do_arithmetic(work, units);
     }
 }
 
@@ -82,7 +82,8 @@ double ictusi_workload_time(struct workload *work, const struct source *source, 
     return ictusi_stats_quantile(took, RUNS, 0.5);
 }
 
-static int check_proportion(struct workload *work, const struct source *source, double *per_unit)
+static int workload_check_proportion(struct workload *work, const struct source *source,
+                                     double *per_unit)
 {
     for (int i = 0; i < PROPORTION_TRIES; i++) {
         const double once = ictusi_workload_time(work, source, PROPORTION_UNITS);
@@ -99,7 +100,7 @@ int ictusi_workload_find(struct workload *work, const struct source *source, dou
                          int64_t *units)
 {
     double per_unit = 0.0;
-    const int err = check_proportion(work, source, &per_unit);
+    const int err = workload_check_proportion(work, source, &per_unit);
     if (err) {
         return err;
     }

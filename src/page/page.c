@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int open_guard(const char *path, struct ictus_why *why)
+static int page_open_guard(const char *path, struct ictus_why *why)
 {
     char guard[PAGE_PATH_BYTES];
     struct page_header header = {.pid = 0};
@@ -51,7 +51,7 @@ static int open_guard(const char *path, struct ictus_why *why)
                          got == (ssize_t)sizeof(header) ? (long)header.pid : 0L);
 }
 
-static int map_page(int fd, struct page **page)
+static int page_map(int fd, struct page **page)
 {
     struct stat info;
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
@@ -73,7 +73,7 @@ static int map_page(int fd, struct page **page)
 }
 
 /* The default directory is made; one that was named must be there. */
-static int make_directory(const char *directory, bool standard, struct ictus_why *why)
+static int page_make_directory(const char *directory, bool standard, struct ictus_why *why)
 {
     struct stat info;
     if (standard && mkdir(directory, 0755) < 0 && errno != EEXIST) {
@@ -91,11 +91,11 @@ static int make_directory(const char *directory, bool standard, struct ictus_why
     return ICTUS_OK;
 }
 
-static int open_page(const char *path, struct page_writer *writer, struct ictus_why *why)
+static int page_open(const char *path, struct page_writer *writer, struct ictus_why *why)
 {
     errno = 0;
     writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (writer->fd >= 0 && map_page(writer->fd, &writer->page) == ICTUS_OK) {
+    if (writer->fd >= 0 && page_map(writer->fd, &writer->page) == ICTUS_OK) {
         return ICTUS_OK;
     }
     const int err = ictus_because(why, ICTUS_ERR_IO, "cannot use %s as the clock's page: %s", path,
@@ -117,15 +117,15 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
     writer->guard = -1;
     int err = ictusi_page_directory(directory, place, sizeof(place), why);
     err = err ? err : ictusi_page_path(name, place, path, sizeof(path), why);
-    err = err ? err : make_directory(place, !named || !named[0], why);
+    err = err ? err : page_make_directory(place, !named || !named[0], why);
     if (err) {
         return err;
     }
-    writer->guard = open_guard(path, why);
+    writer->guard = page_open_guard(path, why);
     if (writer->guard < 0) {
         return writer->guard;
     }
-    err = open_page(path, writer, why);
+    err = page_open(path, writer, why);
     struct page_header header = {.magic = PAGE_MAGIC,
                                  .version = PAGE_VERSION,
                                  .bytes = (uint32_t)sizeof(struct page),

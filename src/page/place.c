@@ -28,7 +28,7 @@ int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens)
 }
 
 /* proc(5): the start time is the 22nd field, the 20th after the name in parentheses. */
-static bool read_start(FILE *file, uint64_t *started)
+static bool place_read_start(FILE *file, uint64_t *started)
 {
     enum { FIELDS_BEHIND_NAME = 19 };
     char line[1024];
@@ -57,19 +57,19 @@ bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace)
     if (!file) {
         return false;
     }
-    const bool read = read_start(file, started);
+    const bool read = place_read_start(file, started);
     (void)fclose(file);
     return read;
 }
 
-static const char *named_directory(const char *directory)
+static const char *place_named_directory(const char *directory)
 {
     directory = directory ? directory : getenv("ICTUS_LOCK_DIRECTORY");
     return directory && directory[0] ? directory : NULL;
 }
 
 /* One's own place: the system's belongs to root, or to the user that a service manager gave it. */
-static void own_directory(char *path, size_t size)
+static void place_own_directory(char *path, size_t size)
 {
     struct stat info;
     const bool is_mine = stat(PAGE_SYSTEM_DIRECTORY, &info) == 0 && info.st_uid == geteuid();
@@ -82,9 +82,9 @@ static void own_directory(char *path, size_t size)
 
 int ictusi_page_directory(const char *directory, char *path, size_t size, struct ictus_why *why)
 {
-    directory = named_directory(directory);
+    directory = place_named_directory(directory);
     if (!directory) {
-        own_directory(path, size);
+        place_own_directory(path, size);
         return ICTUS_OK;
     }
     const int length = snprintf(path, size, "%s", directory);
@@ -118,7 +118,7 @@ int ictusi_page_path(const char *name, const char *directory, char *path, size_t
 }
 
 /* Root's pages, one's own, and those of whom root gave the system's directory to. */
-static bool is_trusted(uid_t owner, bool system)
+static bool place_is_trusted(uid_t owner, bool system)
 {
     struct stat info;
     return owner == 0 || owner == geteuid() ||
@@ -126,7 +126,7 @@ static bool is_trusted(uid_t owner, bool system)
             !(info.st_mode & (S_IWGRP | S_IWOTH)));
 }
 
-static void name_user(uid_t user, char text[64])
+static void place_name_user(uid_t user, char text[64])
 {
     struct passwd entry;
     struct passwd *found = NULL;
@@ -143,7 +143,7 @@ int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PAT
 {
     char place[PAGE_PATH_BYTES];
     struct stat info;
-    const bool named = named_directory(directory) != NULL;
+    const bool named = place_named_directory(directory) != NULL;
     int err = ictusi_page_directory(directory, place, sizeof(place), why);
     err = err ? err : ictusi_page_path(name, place, path, PAGE_PATH_BYTES, why);
     if (err) {
@@ -162,9 +162,9 @@ int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PAT
                              strerror(code));
     }
     *owner = info.st_uid;
-    if (!is_trusted(info.st_uid, strcmp(place, PAGE_SYSTEM_DIRECTORY) == 0)) {
+    if (!place_is_trusted(info.st_uid, strcmp(place, PAGE_SYSTEM_DIRECTORY) == 0)) {
         char user[64];
-        name_user(info.st_uid, user);
+        place_name_user(info.st_uid, user);
         (void)close(fd);
         return ictus_because(why, ICTUS_ERR_PERMISSION,
                              "the clock %s belongs to user %s; only your own clocks and those of "

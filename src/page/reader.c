@@ -50,7 +50,7 @@ static int reader_check_header(const struct page_header *header, const char *pat
     return ICTUS_OK;
 }
 
-static int check_file(int fd, const char *path, struct ictus_why *why)
+static int reader_check_file(int fd, const char *path, struct ictus_why *why)
 {
     struct page_header header;
     struct stat info;
@@ -63,13 +63,13 @@ static int check_file(int fd, const char *path, struct ictus_why *why)
     return reader_check_header(&header, path, why);
 }
 
-static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
+static bool reader_copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
 
 /*
  * Whether a clock can be reckoned with: no reading of it leaves the range of its numbers. A page
  * from a directory that is everybody's may hold anything.
  */
-static bool is_sane(const struct page_clock *c)
+static bool reader_is_sane(const struct page_clock *c)
 {
     static const double slope_most = 0.01; /* daemons stay within 500 ppm */
     static const double ns_most = 4e18;    /* 126 years */
@@ -93,17 +93,18 @@ static bool is_sane(const struct page_clock *c)
     return fabs(c->slope) <= slope_most && c->slew_rate >= 0.0 && c->slew_rate <= slope_most;
 }
 
-static int check_clock(const struct ictus_lock *lock, const char *path, struct ictus_why *why)
+static int reader_check_clock(const struct ictus_lock *lock, const char *path,
+                              struct ictus_why *why)
 {
     struct page_clock clock;
-    if (copy_clock(lock, &clock) && !is_sane(&clock)) {
+    if (reader_copy_clock(lock, &clock) && !reader_is_sane(&clock)) {
         return ictus_because(why, ICTUS_ERR_CORRUPT, "%s does not hold a valid clock", path);
     }
     return ICTUS_OK;
 }
 
-static int open_lock(const char *name, const char *directory, bool guarded, struct ictus_lock *l,
-                     struct ictus_why *why)
+static int reader_open_lock(const char *name, const char *directory, bool guarded,
+                            struct ictus_lock *l, struct ictus_why *why)
 {
     char path[PAGE_PATH_BYTES];
     uid_t owner = 0;
@@ -112,7 +113,7 @@ static int open_lock(const char *name, const char *directory, bool guarded, stru
         return fd;
     }
     l->fd = fd;
-    const int err = check_file(fd, path, why);
+    const int err = reader_check_file(fd, path, why);
     if (err) {
         return err;
     }
@@ -124,11 +125,11 @@ static int open_lock(const char *name, const char *directory, bool guarded, stru
         }
         l->page = memory;
     }
-    return check_clock(l, path, why);
+    return reader_check_clock(l, path, why);
 }
 
-static int open_kind(const char *name, const char *directory, bool guarded,
-                     struct ictus_lock **lock, struct ictus_why *why)
+static int reader_open_kind(const char *name, const char *directory, bool guarded,
+                            struct ictus_lock **lock, struct ictus_why *why)
 {
     if (!lock) {
         return ICTUS_ERR_ARG;
@@ -138,7 +139,7 @@ static int open_kind(const char *name, const char *directory, bool guarded,
         return ICTUS_ERR_NOMEM;
     }
     l->fd = -1;
-    const int err = open_lock(name, directory, guarded, l, why);
+    const int err = reader_open_lock(name, directory, guarded, l, why);
     if (err) {
         ictus_lock_close(l);
         return err;
@@ -150,13 +151,13 @@ static int open_kind(const char *name, const char *directory, bool guarded,
 int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
                     struct ictus_why *why)
 {
-    return open_kind(name, directory, false, lock, why);
+    return reader_open_kind(name, directory, false, lock, why);
 }
 
 int ictus_lock_open_guarded(const char *name, const char *directory, struct ictus_lock **lock,
                             struct ictus_why *why)
 {
-    return open_kind(name, directory, true, lock, why);
+    return reader_open_kind(name, directory, true, lock, why);
 }
 
 void ictus_lock_close(struct ictus_lock *lock)
@@ -179,8 +180,8 @@ bool ictusi_page_lock_is_there(const struct ictus_lock *lock)
            info.st_size >= (off_t)sizeof(struct page);
 }
 
-static inline bool copy_slot(const _Atomic uint64_t *counter, const _Atomic uint64_t *slots,
-                             size_t words, uint64_t *to)
+static inline bool reader_copy_slot(const _Atomic uint64_t *counter, const _Atomic uint64_t *slots,
+                                    size_t words, uint64_t *to)
 {
     for (int i = 0; i < TRIES_MAX; i++) {
         const uint64_t turn = atomic_load_explicit(counter, memory_order_acquire);
@@ -203,9 +204,9 @@ static inline bool copy_slot(const _Atomic uint64_t *counter, const _Atomic uint
 #define INTEGER(slot, member)                                                                      \
     ((int64_t)atomic_load_explicit(&(slot)[offsetof(struct page_clock, member) / 8],               \
                                    memory_order_relaxed))
-#define REAL(slot, member) as_real((uint64_t)INTEGER(slot, member))
+#define REAL(slot, member) reader_as_real((uint64_t)INTEGER(slot, member))
 
-static inline double as_real(uint64_t word)
+static inline double reader_as_real(uint64_t word)
 {
     double value = 0.0;
     memcpy(&value, &word, sizeof(value));
@@ -230,7 +231,7 @@ static inline bool page_still(const struct page *page, uint64_t turn)
  * The page's beginning by system calls: the slot in force is whole when the counter stood still
  * from before the copy until after it. @return NULL when the file has been cut off, or never rests
  */
-static const struct page *read_head(const struct ictus_lock *lock, struct page_head *head)
+static const struct page *page_read_head(const struct ictus_lock *lock, struct page_head *head)
 {
     const off_t turn_at = (off_t)offsetof(struct page, clock_turn);
     for (int i = 0; i < TRIES_MAX; i++) {
@@ -294,8 +295,8 @@ static inline bool slot_near(const _Atomic uint64_t *slot, int64_t raw)
 }
 
 /* Elsewhere: the whole formula. */
-static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int64_t raw,
-                                               struct ictus_lock_reading *reading)
+static __attribute__((noinline)) void reader_fill_far(const _Atomic uint64_t *slot, int64_t raw,
+                                                      struct ictus_lock_reading *reading)
 {
     const struct page_clock c = {.pp_ns2 = REAL(slot, pp_ns2),
                                  .pf_ns2_per_s = REAL(slot, pf_ns2_per_s),
@@ -314,8 +315,8 @@ static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int
     }
 }
 
-static inline void fill_near(const _Atomic uint64_t *slot, int64_t raw,
-                             struct ictus_lock_reading *reading)
+static inline void reader_fill_near(const _Atomic uint64_t *slot, int64_t raw,
+                                    struct ictus_lock_reading *reading)
 {
     const double left = slew_left(slot, raw);
     const double s = (double)(raw - INTEGER(slot, anchor)) * 1e-9;
@@ -326,11 +327,11 @@ static inline void fill_near(const _Atomic uint64_t *slot, int64_t raw,
     reading->state = (enum ictus_lock_state)INTEGER(slot, state);
 }
 
-static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, int64_t raw,
-                                                struct ictus_lock_reading *reading)
+static __attribute__((noinline)) int reader_map_slowly(const struct ictus_lock *lock, int64_t raw,
+                                                       struct ictus_lock_reading *reading)
 {
     struct page_head head;
-    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
+    const struct page *page = lock->page ? lock->page : page_read_head(lock, &head);
     for (int i = 0; i < TRIES_MAX; i++) {
         struct ictus_lock_reading mine;
         uint64_t turn = 0;
@@ -338,7 +339,7 @@ static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, i
         if (!slot) {
             return ICTUS_ERR_SAMPLES;
         }
-        fill_far(slot, raw, &mine);
+        reader_fill_far(slot, raw, &mine);
         if (page_still(page, turn)) {
             *reading = mine;
             return ICTUS_OK;
@@ -348,15 +349,15 @@ static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, i
 }
 
 /* The first try nearly always does; its values stay in registers until they are known to hold. */
-static inline int map_raw(const struct ictus_lock *lock, int64_t raw,
-                          struct ictus_lock_reading *reading)
+static inline int reader_map_raw(const struct ictus_lock *lock, int64_t raw,
+                                 struct ictus_lock_reading *reading)
 {
     uint64_t turn = 0;
     const struct page *page = lock->page;
     const _Atomic uint64_t *slot = page ? slot_now(page, &turn) : NULL;
     if (__builtin_expect(slot && slot_near(slot, raw), 1)) {
         struct ictus_lock_reading mine;
-        fill_near(slot, raw, &mine);
+        reader_fill_near(slot, raw, &mine);
         if (__builtin_expect(page_still(page, turn), 1)) {
             reading->time = mine.time;
             reading->sigma_ns = mine.sigma_ns;
@@ -366,25 +367,25 @@ static inline int map_raw(const struct ictus_lock *lock, int64_t raw,
             return ICTUS_OK;
         }
     }
-    return map_slowly(lock, raw, reading);
+    return reader_map_slowly(lock, raw, reading);
 }
 
 int ictus_lock_map(const struct ictus_lock *lock, struct ictus_time raw,
                    struct ictus_lock_reading *reading)
 {
-    return lock && reading ? map_raw(lock, raw.ns, reading) : ICTUS_ERR_ARG;
+    return lock && reading ? reader_map_raw(lock, raw.ns, reading) : ICTUS_ERR_ARG;
 }
 
 int ictus_lock_now(const struct ictus_lock *lock, struct ictus_lock_reading *reading)
 {
-    return lock && reading ? map_raw(lock, reader_raw_now(), reading) : ICTUS_ERR_ARG;
+    return lock && reading ? reader_map_raw(lock, reader_raw_now(), reading) : ICTUS_ERR_ARG;
 }
 
 struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
 {
     struct ictus_time now = {reader_raw_now()};
     struct page_head head;
-    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
+    const struct page *page = lock->page ? lock->page : page_read_head(lock, &head);
     for (int i = 0; page && i < TRIES_MAX; i++) {
         uint64_t turn = 0;
         const _Atomic uint64_t *slot = slot_now(page, &turn);
@@ -397,19 +398,19 @@ struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
     return now;
 }
 
-static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy)
+static bool reader_copy_clock(const struct ictus_lock *lock, struct page_clock *copy)
 {
     uint64_t words[PAGE_CLOCK_WORDS] = {0};
     struct page_head head;
-    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
+    const struct page *page = lock->page ? lock->page : page_read_head(lock, &head);
     const bool ok =
-        page && copy_slot(&page->clock_turn, &page->clock[0][0], PAGE_CLOCK_WORDS, words);
+        page && reader_copy_slot(&page->clock_turn, &page->clock[0][0], PAGE_CLOCK_WORDS, words);
     memcpy(copy, words, sizeof(*copy));
     return ok;
 }
 
 /* As slot_absolute(), of a copy. */
-static int64_t absolute_of(const struct page_clock *c, int64_t raw)
+static int64_t reader_absolute_of(const struct page_clock *c, int64_t raw)
 {
     const int64_t d = raw - c->anchor;
     const double left = fabs(c->slew_ns) - c->slew_rate * (double)d;
@@ -423,7 +424,7 @@ int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struc
     if (!lock || !raw) {
         return ICTUS_ERR_ARG;
     }
-    if (!copy_clock(lock, &copy)) {
+    if (!reader_copy_clock(lock, &copy)) {
         return ICTUS_ERR_SAMPLES;
     }
     /* On the line itself; of an instant that occurs twice the first, of one left out the next. */
@@ -435,7 +436,7 @@ int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struc
     /* The slope is at most 5e-4: each round leaves that part of the error. */
     int64_t guess = copy.anchor + (utc.ns - copy.value);
     for (int i = 0; i < 12; i++) {
-        guess += utc.ns - absolute_of(&copy, guess);
+        guess += utc.ns - reader_absolute_of(&copy, guess);
     }
     raw->ns = guess;
     return ICTUS_OK;
@@ -449,7 +450,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
     if (!lock || !elapsed) {
         return ICTUS_ERR_ARG;
     }
-    if (!copy_clock(lock, &copy)) {
+    if (!reader_copy_clock(lock, &copy)) {
         return ICTUS_ERR_SAMPLES;
     }
     const int64_t d = raw - copy.anchor;
@@ -462,7 +463,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
 }
 
 /* Texts end and counts are within their arrays, whatever the page holds. */
-static void tidy_status(struct ictus_lock_status *status)
+static void reader_tidy_status(struct ictus_lock_status *status)
 {
     status->reference[sizeof(status->reference) - 1] = '\0';
     if (status->source_count < 0) {
@@ -478,7 +479,7 @@ static void tidy_status(struct ictus_lock_status *status)
 }
 
 /* The status by system calls, whole: nobody reads it often. */
-static bool read_status(const struct ictus_lock *lock, uint64_t words[PAGE_STATUS_WORDS])
+static bool reader_read_status(const struct ictus_lock *lock, uint64_t words[PAGE_STATUS_WORDS])
 {
     const off_t turn_at = (off_t)offsetof(struct page, status_turn);
     const size_t bytes = PAGE_STATUS_WORDS * sizeof(uint64_t);
@@ -503,7 +504,7 @@ static bool read_status(const struct ictus_lock *lock, uint64_t words[PAGE_STATU
  * Whether the daemon lives: its process does, started when it was. Where that cannot be seen, from
  * another process namespace say, a clock that was told in time speaks for it.
  */
-static bool is_alive(const struct ictus_lock *lock)
+static bool reader_is_alive(const struct ictus_lock *lock)
 {
     struct page_header header;
     struct page_clock clock;
@@ -515,7 +516,7 @@ static bool is_alive(const struct ictus_lock *lock)
     if (namespace && namespace == header.pidns && header.pid_started) {
         return seen && started == header.pid_started;
     }
-    return copy_clock(lock, &clock) && reader_raw_now() <= clock.good_until;
+    return reader_copy_clock(lock, &clock) && reader_raw_now() <= clock.good_until;
 }
 
 int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *status)
@@ -525,18 +526,18 @@ int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *s
     if (!lock || !status) {
         return ICTUS_ERR_ARG;
     }
-    if (!read_status(lock, words)) {
+    if (!reader_read_status(lock, words)) {
         return ICTUS_ERR_SAMPLES;
     }
     memcpy(status, words, sizeof(*status));
-    tidy_status(status);
-    status->alive = is_alive(lock);
+    reader_tidy_status(status);
+    status->alive = reader_is_alive(lock);
     if (ictus_lock_now(lock, &status->now)) {
         memset(&status->now, 0, sizeof(status->now));
     }
     /* A leap second that has passed is announced no more. */
-    if (copy_clock(lock, &clock) && status->leap < 3 &&
-        (!clock.leap_ns || absolute_of(&clock, reader_raw_now()) >= clock.leap_at)) {
+    if (reader_copy_clock(lock, &clock) && status->leap < 3 &&
+        (!clock.leap_ns || reader_absolute_of(&clock, reader_raw_now()) >= clock.leap_at)) {
         status->leap = 0;
     }
     return ICTUS_OK;

@@ -104,8 +104,8 @@ static int output_cannot(struct ictus_why *why, const char *path, const char *wh
     return ictus_because(why, ICTUS_ERR_IO, "cannot %s '%.200s': %s", what, path, strerror(errno));
 }
 
-static int write_header(struct ictus_output *out, const char *path, json_t *header,
-                        struct ictus_why *why)
+static int output_write_header(struct ictus_output *out, const char *path, json_t *header,
+                               struct ictus_why *why)
 {
     if (!path) {
         return ICTUS_OK;
@@ -119,7 +119,7 @@ static int write_header(struct ictus_output *out, const char *path, json_t *head
 }
 
 /* The header with its two fixed members in front; NULL when out of memory. */
-static json_t *complete_header(json_t *header)
+static json_t *output_complete_header(json_t *header)
 {
     json_t *whole = json_pack("{s:s, s:s}", "type", "header", "schema", ICTUSI_RESULT_SCHEMA);
     if (whole && json_object_update_missing(whole, header)) {
@@ -139,10 +139,10 @@ int ictus_output_open(enum ictus_format format, const struct ictus_column *colum
         return ictus_because(why, ICTUS_ERR_ARG, "the header must be an object");
     }
     int err = ICTUS_ERR_NOMEM;
-    json_t *whole = complete_header(header);
+    json_t *whole = output_complete_header(header);
     struct ictus_output *fresh = output_create(format, columns);
     if (whole && fresh) {
-        err = write_header(fresh, path, whole, why);
+        err = output_write_header(fresh, path, whole, why);
     }
     json_decref(whole);
     if (err) {
@@ -154,7 +154,7 @@ int ictus_output_open(enum ictus_format format, const struct ictus_column *colum
 }
 
 /* The length of the file up to and with its last newline. */
-static int whole_lines(int fd, off_t *length)
+static int output_whole_lines(int fd, off_t *length)
 {
     off_t end = lseek(fd, 0, SEEK_END);
     char block[4096];
@@ -183,8 +183,8 @@ static int output_reopen(struct ictus_output *out, const char *path, struct ictu
     }
     json_decref(objects);
     out->fd = open(path, O_RDWR | O_CLOEXEC);
-    if (out->fd < 0 || whole_lines(out->fd, &out->length) || ftruncate(out->fd, out->length) ||
-        lseek(out->fd, out->length, SEEK_SET) < 0) {
+    if (out->fd < 0 || output_whole_lines(out->fd, &out->length) ||
+        ftruncate(out->fd, out->length) || lseek(out->fd, out->length, SEEK_SET) < 0) {
         return output_cannot(why, path, "continue");
     }
     return ICTUS_OK;

@@ -96,7 +96,7 @@ static int column_start(const struct printer *printer, const struct ictus_column
 }
 
 /* The text that ends a row, in as many lines as a terminal of 80 columns needs for it. */
-static void put_last_text(const struct printer *printer, int start, const char *text)
+static void print_put_last_text(const struct printer *printer, int start, const char *text)
 {
     const size_t first = strcspn(text, " ");
     size_t room = start < SCREEN_COLUMNS ? (size_t)(SCREEN_COLUMNS - start) : 1;
@@ -116,8 +116,8 @@ static void put_last_text(const struct printer *printer, int start, const char *
 }
 
 /* A text that is wider than its column has the line for itself; the row continues below it. */
-static void print_put_cell(const struct printer *printer, const struct ictus_column *column,
-                           const char *cell)
+static void printer_put_cell(const struct printer *printer, const struct ictus_column *column,
+                             const char *cell)
 {
     const bool last = !column[1].key;
     const int width = column_width(column);
@@ -126,7 +126,7 @@ static void print_put_cell(const struct printer *printer, const struct ictus_col
     if (column->kind != ICTUS_COLUMN_TEXT) {
         (void)fprintf(printer->stream, "%*s", width, cell);
     } else if (last) {
-        put_last_text(printer, start, cell);
+        print_put_last_text(printer, start, cell);
     } else if ((int)strlen(cell) > width) {
         (void)fprintf(printer->stream, "%s\n%*s", cell, start + width, "");
     } else {
@@ -134,7 +134,7 @@ static void print_put_cell(const struct printer *printer, const struct ictus_col
     }
 }
 
-static bool has_column(const struct printer *printer, const char *key)
+static bool print_has_column(const struct printer *printer, const char *key)
 {
     for (const struct ictus_column *column = printer->columns; column->key; column++) {
         if (strcmp(column->key, key) == 0) {
@@ -144,28 +144,29 @@ static bool has_column(const struct printer *printer, const char *key)
     return false;
 }
 
-static void print_table_row(struct printer *printer, const json_t *object)
+static void row_print_as_table(struct printer *printer, const json_t *object)
 {
     const struct ictus_column *column = NULL;
     char cell[CELL_MAX];
-    if (json_is_string(json_object_get(object, "verdict")) && !has_column(printer, "verdict")) {
+    if (json_is_string(json_object_get(object, "verdict")) &&
+        !print_has_column(printer, "verdict")) {
         return; /* a sentence about the table, which the command prints itself */
     }
     if (!printer->titled) {
         for (column = printer->columns; column->key; column++) {
-            print_put_cell(printer, column, column->title);
+            printer_put_cell(printer, column, column->title);
         }
         (void)fputc('\n', printer->stream);
         printer->titled = true;
     }
     for (column = printer->columns; column->key; column++) {
         format_cell(column, json_object_get(object, column->key), cell);
-        print_put_cell(printer, column, cell);
+        printer_put_cell(printer, column, cell);
     }
     (void)fputc('\n', printer->stream);
 }
 
-static int print_json(const struct printer *printer, const json_t *object)
+static int row_print_as_json(const struct printer *printer, const json_t *object)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -187,7 +188,7 @@ static int print_json(const struct printer *printer, const json_t *object)
 }
 
 /* A comma-separated cell, quoted where RFC 4180 asks for it. */
-static void put_csv_text(FILE *stream, const char *text)
+static void print_put_csv_text(FILE *stream, const char *text)
 {
     if (!strpbrk(text, ",\"\n\r")) {
         (void)fputs(text, stream);
@@ -203,22 +204,22 @@ static void put_csv_text(FILE *stream, const char *text)
     (void)fputc('"', stream);
 }
 
-static void put_csv_value(FILE *stream, const json_t *value)
+static void print_put_csv_value(FILE *stream, const json_t *value)
 {
     if (!value || json_is_null(value)) {
         return;
     }
     if (json_is_string(value)) {
-        put_csv_text(stream, json_string_value(value));
+        print_put_csv_text(stream, json_string_value(value));
         return;
     }
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    put_csv_text(stream, text ? text : "");
+    print_put_csv_text(stream, text ? text : "");
     free(text);
 }
 
 /* The names of an object's columns; members of nested objects become "outer.inner". */
-static void collect_names(const json_t *object, const char *prefix, json_t *names)
+static void print_collect_names(const json_t *object, const char *prefix, json_t *names)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -231,14 +232,14 @@ static void collect_names(const json_t *object, const char *prefix, json_t *name
         }
         (void)snprintf(name, sizeof(name), "%s%s%s", prefix, top ? "" : ".", key);
         if (json_is_object(value) && top) {
-            collect_names(value, name, names);
+            print_collect_names(value, name, names);
         } else {
             (void)json_array_append_new(names, json_string(name));
         }
     }
 }
 
-static const json_t *find_member(const json_t *object, const char *name)
+static const json_t *print_find_member(const json_t *object, const char *name)
 {
     const json_t *whole = json_object_get(object, name);
     const char *dot = strchr(name, '.');
@@ -250,7 +251,7 @@ static const json_t *find_member(const json_t *object, const char *name)
     return json_object_get(json_object_get(object, outer), dot + 1);
 }
 
-static int print_csv_row(struct printer *printer, const json_t *object)
+static int row_print_as_csv(struct printer *printer, const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     const json_t *names = json_object_get(printer->csv_types, type);
@@ -261,7 +262,7 @@ static int print_csv_row(struct printer *printer, const json_t *object)
         if (!fresh) {
             return ICTUS_ERR_NOMEM;
         }
-        collect_names(object, "", fresh);
+        print_collect_names(object, "", fresh);
         if (json_object_set_new(printer->csv_types, type, fresh)) {
             return ICTUS_ERR_NOMEM;
         }
@@ -270,15 +271,15 @@ static int print_csv_row(struct printer *printer, const json_t *object)
         json_array_foreach(names, i, name)
         {
             (void)fputc(',', printer->stream);
-            put_csv_text(printer->stream, json_string_value(name));
+            print_put_csv_text(printer->stream, json_string_value(name));
         }
         (void)fputc('\n', printer->stream);
     }
-    put_csv_text(printer->stream, type);
+    print_put_csv_text(printer->stream, type);
     json_array_foreach(names, i, name)
     {
         (void)fputc(',', printer->stream);
-        put_csv_value(printer->stream, find_member(object, json_string_value(name)));
+        print_put_csv_value(printer->stream, print_find_member(object, json_string_value(name)));
     }
     (void)fputc('\n', printer->stream);
     return ICTUS_OK;
@@ -289,11 +290,11 @@ int ictusi_printer_put(struct printer *printer, const json_t *object)
     int err = ICTUS_OK;
     const struct plain plain = plain_begin();
     if (printer->format == ICTUS_FORMAT_CSV) {
-        err = print_csv_row(printer, object);
+        err = row_print_as_csv(printer, object);
     } else if (printer->format == ICTUS_FORMAT_JSON || !printer->columns) {
-        err = print_json(printer, object);
+        err = row_print_as_json(printer, object);
     } else {
-        print_table_row(printer, object);
+        row_print_as_table(printer, object);
     }
     plain_end(&plain);
     if (!err && (fflush(printer->stream) || ferror(printer->stream))) {

@@ -21,7 +21,7 @@ struct reading {
 };
 
 /* The bare words that are no JSON but that other writers leave for a number. */
-static size_t not_a_number(const char *text, size_t left)
+static size_t reader_not_a_number(const char *text, size_t left)
 {
     static const char *const words[] = {"NaN",       "nan",      "-NaN", "-nan",
                                         "-Infinity", "Infinity", "inf",  "-inf"};
@@ -42,7 +42,7 @@ static char *null_for_nan(const char *text, size_t length)
     bool inside = false;
     bool any = false;
     for (size_t i = 0; copy && i < length; i++) {
-        const size_t word = inside ? 0 : not_a_number(text + i, length - i);
+        const size_t word = inside ? 0 : reader_not_a_number(text + i, length - i);
         if (word > 0) {
             memcpy(copy + at, "null", 4);
             at += 4;
@@ -65,7 +65,7 @@ static char *null_for_nan(const char *text, size_t length)
     return copy;
 }
 
-static json_t *parse_line(const char *text, size_t length)
+static json_t *reader_parse_line(const char *text, size_t length)
 {
     json_t *object = json_loadb(text, length, 0, NULL);
     if (!object) {
@@ -77,7 +77,8 @@ static json_t *parse_line(const char *text, size_t length)
 }
 
 /* A header of a later major schema may mean anything: refuse it by name. */
-static int check_schema(const struct reading *reading, const json_t *object, struct ictus_why *why)
+static int reader_check_schema(const struct reading *reading, const json_t *object,
+                               struct ictus_why *why)
 {
     const char *schema = json_string_value(json_object_get(object, "schema"));
     const size_t family = strlen(ICTUSI_RESULT_FAMILY);
@@ -92,7 +93,7 @@ static int check_schema(const struct reading *reading, const json_t *object, str
     return ICTUS_OK;
 }
 
-static bool is_blank(const char *text, size_t length)
+static bool reader_is_blank(const char *text, size_t length)
 {
     while (length > 0 && isspace((unsigned char)text[length - 1])) {
         length--;
@@ -109,10 +110,10 @@ static int reader_take_line(struct reading *reading, char *text, size_t length,
         text += 3;
         length -= 3;
     }
-    if (is_blank(text, length)) {
+    if (reader_is_blank(text, length)) {
         return ICTUS_OK;
     }
-    json_t *object = parse_line(text, length);
+    json_t *object = reader_parse_line(text, length);
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type) {
         reading->skipped++;
@@ -120,7 +121,7 @@ static int reader_take_line(struct reading *reading, char *text, size_t length,
         return ICTUS_OK;
     }
     const bool header = strcmp(type, "header") == 0;
-    int err = header ? check_schema(reading, object, why) : ICTUS_OK;
+    int err = header ? reader_check_schema(reading, object, why) : ICTUS_OK;
     if (!err && reading->found == 0 && !header) {
         err = json_array_append_new(reading->objects, json_pack("{s:s}", "type", "header"))
                   ? ICTUS_ERR_NOMEM

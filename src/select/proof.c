@@ -122,8 +122,8 @@ static const char *choice_of(const struct operation *o, const char *function)
     return function;
 }
 
-static void judge_sighting(const struct ictus_selector *s, const struct forced *f,
-                           const struct sighting *seen, struct ictus_ran *ran)
+static void proof_judge_sighting(const struct ictus_selector *s, const struct forced *f,
+                                 const struct sighting *seen, struct ictus_ran *ran)
 {
     const struct operation *o = f->operation;
     const bool elsewhere = seen->component[0] && strcmp(seen->component, s->dialect->selects) != 0;
@@ -141,7 +141,7 @@ static void judge_sighting(const struct ictus_selector *s, const struct forced *
     }
 }
 
-static int prove_by_name(struct ictus_selector *s, struct forced *f, struct message message,
+static int proof_by_name(struct ictus_selector *s, struct forced *f, struct message message,
                          const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
@@ -160,7 +160,7 @@ static int prove_by_name(struct ictus_selector *s, struct forced *f, struct mess
                 err = sighting_unite(f->plain, &seen);
             }
             if (!err) {
-                judge_sighting(s, f, &seen, ran);
+                proof_judge_sighting(s, f, &seen, ran);
                 memcpy(component, ran->component[0] ? ran->component : component,
                        sizeof(component));
             }
@@ -224,8 +224,8 @@ static uint64_t proof_group_of(MPI_Comm comm)
 }
 
 /* Watch one algorithm: false only where that ended in an error that is no "cannot". */
-static int observe_one(struct ictus_selector *s, struct forced *f, struct reference *r, int i,
-                       struct scene *scene)
+static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct reference *r, int i,
+                             struct scene *scene)
 {
     const int kept = f->value;
     int size = 1;
@@ -280,7 +280,7 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
 }
 
 /* Whether it parts from all others that can run here, of which there must be one. */
-static bool stands_alone(const struct reference *r, int i)
+static bool proof_stands_alone(const struct reference *r, int i)
 {
     int others = 0;
     for (int k = 0; k < r->count; k++) {
@@ -299,7 +299,7 @@ static bool stands_alone(const struct reference *r, int i)
  * stacks reach the functions at which the algorithm parts from others, -1 where they lack one or
  * reach it from within another algorithm, 0 where there is nothing to tell by.
  */
-static int own_choice_like(const struct reference *r, int i)
+static int proof_own_choice_like(const struct reference *r, int i)
 {
     int opinion = 0;
     for (int stage = 0; stage < STAGES; stage++) {
@@ -321,7 +321,7 @@ static int own_choice_like(const struct reference *r, int i)
 }
 
 /* Its device composes a collective of others where there are several nodes: one name is not all. */
-static bool on_one_node(MPI_Comm comm)
+static bool proof_on_one_node(MPI_Comm comm)
 {
     MPI_Comm node = MPI_COMM_NULL;
     int size = 0;
@@ -336,7 +336,7 @@ static bool on_one_node(MPI_Comm comm)
 }
 
 /* Which algorithm the library's own choice is; -1 where that cannot be told. Collective. */
-static int recognise_own_choice(const struct forced *f, const struct reference *r)
+static int proof_recognise_own_choice(const struct forced *f, const struct reference *r)
 {
     int found = -1;
     int several = 0;
@@ -345,10 +345,10 @@ static int recognise_own_choice(const struct forced *f, const struct reference *
          * The largest opinion and, negated, the smallest in one reduction: an algorithm is
          * recognised if some process saw it and none saw anything that speaks against it.
          */
-        int opinion[2] = {own_choice_like(r, i), 0};
+        int opinion[2] = {proof_own_choice_like(r, i), 0};
         opinion[1] = -opinion[0];
         MPI_Allreduce(MPI_IN_PLACE, opinion, 2, MPI_INT, MPI_MAX, f->plain);
-        if (stands_alone(r, i) && opinion[0] > 0 && opinion[1] <= 0) {
+        if (proof_stands_alone(r, i) && opinion[0] > 0 && opinion[1] <= 0) {
             several += found >= 0;
             found = i;
         }
@@ -356,11 +356,11 @@ static int recognise_own_choice(const struct forced *f, const struct reference *
     return several ? -1 : found;
 }
 
-static int observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
-                       const struct ictus_witness *witness)
+static int proof_observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
+                             const struct ictus_witness *witness)
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
-    const bool simple = on_one_node(f->plain);
+    const bool simple = proof_on_one_node(f->plain);
     bool seen = false;
     bool parted = false;
     int err = ICTUS_OK;
@@ -369,10 +369,10 @@ static int observe_all(struct ictus_selector *s, struct forced *f, struct refere
          i < (seen ? TRIES_SEEN : TRIES_MOST) && !err && !(parted && (r->own >= 0 || !simple));
          i++) {
         for (int k = 0; k < r->count && !err; k++) {
-            err = observe_one(s, f, r, k, &scene);
+            err = proof_observe_one(s, f, r, k, &scene);
         }
         parted = !err && reference_compare(f, r, &seen);
-        r->own = !err && simple ? recognise_own_choice(f, r) : -1;
+        r->own = !err && simple ? proof_recognise_own_choice(f, r) : -1;
         /*
          * On a crowded machine the witness may not be scheduled within 4 ms; the last of eight
          * tries waits for half a second.
@@ -382,8 +382,9 @@ static int observe_all(struct ictus_selector *s, struct forced *f, struct refere
     return err;
 }
 
-static struct reference *known_reference(const struct ictus_selector *s, const struct forced *f,
-                                         struct message message, uint64_t group)
+static struct reference *proof_known_reference(const struct ictus_selector *s,
+                                               const struct forced *f, struct message message,
+                                               uint64_t group)
 {
     for (struct reference *r = s->references; r; r = r->next) {
         if (r->operation == f->operation && r->message.bytes == message.bytes &&
@@ -399,7 +400,7 @@ static int proof_find_reference(struct ictus_selector *s, struct forced *f, stru
 {
     const struct operation *o = f->operation;
     const uint64_t group = proof_group_of(f->plain);
-    *out = known_reference(s, f, message, group);
+    *out = proof_known_reference(s, f, message, group);
     if (*out) {
         return ICTUS_OK;
     }
@@ -419,7 +420,7 @@ static int proof_find_reference(struct ictus_selector *s, struct forced *f, stru
             r->able[r->count++] = true;
         }
     }
-    const int err = observe_all(s, f, r, witness);
+    const int err = proof_observe_all(s, f, r, witness);
     if (err) {
         free(r);
         return err;
@@ -442,8 +443,8 @@ static bool device_is_in_force(const struct ictus_selector *s, const struct oper
  * barrier and a broadcast: what is recognised is one of them, and that the device was in force is
  * said.
  */
-static void name_own_choice(const struct ictus_selector *s, const struct forced *f,
-                            const struct reference *r, struct ictus_ran *ran)
+static void proof_name_own_choice(const struct ictus_selector *s, const struct forced *f,
+                                  const struct reference *r, struct ictus_ran *ran)
 {
     const struct operation *o = f->operation;
     if (r->own >= 0) {
@@ -456,7 +457,7 @@ static void name_own_choice(const struct ictus_selector *s, const struct forced 
     }
 }
 
-static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct message message,
+static int proof_by_parting(struct ictus_selector *s, struct forced *f, struct message message,
                             const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     struct reference *r = NULL;
@@ -465,11 +466,11 @@ static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct m
         return err;
     }
     if (f->value == f->operation->automatic) {
-        name_own_choice(s, f, r, ran);
+        proof_name_own_choice(s, f, r, ran);
         return ICTUS_OK;
     }
     for (int i = 1; i < r->count; i++) {
-        if (r->values[i] == f->value && stands_alone(r, i)) {
+        if (r->values[i] == f->value && proof_stands_alone(r, i)) {
             ran->proof = ICTUS_PROOF_HOLDS;
             (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
                            proof_name_of(f->operation, f->value));
@@ -491,8 +492,8 @@ int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_
     MPI_Comm_size(forced, &size);
     int err = ICTUS_OK;
     if (size > 1 && ictusi_trial_knows(f->operation->name)) {
-        err = selector->dialect->selects ? prove_by_name(selector, f, message, witness, &seen)
-                                         : prove_by_parting(selector, f, message, witness, &seen);
+        err = selector->dialect->selects ? proof_by_name(selector, f, message, witness, &seen)
+                                         : proof_by_parting(selector, f, message, witness, &seen);
     }
     if (!err) {
         *ran = seen;

@@ -65,7 +65,8 @@ static bool operation_name(const struct dialect *dialect, const char *variable, 
            strcmp(variable + prefix + length - ends, dialect->suffix) == 0;
 }
 
-static bool open_operation(const struct dialect *dialect, int index, struct operation *operation)
+static bool select_open_operation(const struct dialect *dialect, int index,
+                                  struct operation *operation)
 {
     struct variable *v = &operation->variable;
     if (!ictusi_variable_open(index, v)) {
@@ -92,7 +93,7 @@ static bool open_operation(const struct dialect *dialect, int index, struct oper
 }
 
 /* The switch that lets a device put its own collective before the library's algorithms. */
-static void open_device(const struct dialect *dialect, struct operation *operation)
+static void select_open_device(const struct dialect *dialect, struct operation *operation)
 {
     char name[VARIABLE_NAME_MAX + OPERATION_NAME_MAX];
     int index = 0;
@@ -121,11 +122,11 @@ static int select_add_operation(struct ictus_selector *s, int index, const char 
         return ICTUS_ERR_NOMEM;
     }
     (void)snprintf(operation->name, sizeof(operation->name), "%s", name);
-    if (s->count == OPERATIONS_MAX || !open_operation(s->dialect, index, operation)) {
+    if (s->count == OPERATIONS_MAX || !select_open_operation(s->dialect, index, operation)) {
         free(operation);
         return ICTUS_OK;
     }
-    open_device(s->dialect, operation);
+    select_open_device(s->dialect, operation);
     int place = s->count++;
     for (; place > 0 && strcmp(s->operations[place - 1]->name, name) > 0; place--) {
         s->operations[place] = s->operations[place - 1];
@@ -176,7 +177,7 @@ static int selector_scan(struct ictus_selector *s, int *permitted)
     return ICTUS_OK;
 }
 
-static void close_operations(struct ictus_selector *s)
+static void select_close_operations(struct ictus_selector *s)
 {
     for (int i = 0; i < s->count; i++) {
         ictusi_variable_close(&s->operations[i]->variable);
@@ -190,7 +191,7 @@ static void close_operations(struct ictus_selector *s)
     ictusi_variable_lent_close(&s->devices);
 }
 
-static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
+static int select_find_dialect(struct ictus_selector *s, struct ictus_why *why)
 {
     for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
         int permitted = 1;
@@ -207,7 +208,7 @@ static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
         if (s->count > 0) {
             return ICTUS_OK;
         }
-        close_operations(s);
+        select_close_operations(s);
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                          "this MPI library offers no choice of algorithms through MPI_T");
@@ -229,7 +230,7 @@ int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *wh
         return ictus_because(why, ICTUS_ERR_MPI, "MPI_T cannot be initialised");
     }
     struct ictus_selector *s = calloc(1, sizeof(*s));
-    const int err = s ? find_dialect(s, why) : ICTUS_ERR_NOMEM;
+    const int err = s ? select_find_dialect(s, why) : ICTUS_ERR_NOMEM;
     if (err) {
         ictus_selector_free(s);
         return err;
@@ -305,7 +306,7 @@ void ictus_selector_free(struct ictus_selector *s)
             free(f);
         }
         ictusi_proof_references_free(s);
-        close_operations(s);
+        select_close_operations(s);
         free(s);
     }
     (void)MPI_T_finalize();
@@ -321,8 +322,8 @@ const char *const *ictus_selector_operations(const struct ictus_selector *select
     return selector->names;
 }
 
-static struct operation *find_operation(const struct ictus_selector *s, const char *name,
-                                        struct ictus_why *why)
+static struct operation *select_find_operation(const struct ictus_selector *s, const char *name,
+                                               struct ictus_why *why)
 {
     for (int i = 0; i < s->count; i++) {
         if (strcmp(s->operations[i]->name, name) == 0) {
@@ -339,7 +340,7 @@ int ictus_selector_algorithms(const struct ictus_selector *selector, const char 
     if (!selector || !operation || !names) {
         return ICTUS_ERR_ARG;
     }
-    const struct operation *found = find_operation(selector, operation, why);
+    const struct operation *found = select_find_operation(selector, operation, why);
     if (!found) {
         return ICTUS_ERR_UNKNOWN;
     }
@@ -379,7 +380,7 @@ static int selector_agree(struct ictus_selector *s, MPI_Comm comm, int err,
  * MPICH switches in silence where a choice does not apply. It may be told to fail instead, but only
  * for a moment: its own MPI_Comm_dup fails too when the forced algorithm is not for it.
  */
-static void be_strict(struct ictus_selector *s)
+static void select_be_strict(struct ictus_selector *s)
 {
     int error = 0;
     if (s->fallback.open &&
@@ -404,7 +405,7 @@ int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct 
     MPI_Comm_get_errhandler(f->comm, &handler);
     MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
     if (strict) {
-        be_strict(s);
+        select_be_strict(s);
     }
     err = body(trial, f, context);
     MPI_Comm_set_errhandler(f->comm, handler);
@@ -413,14 +414,14 @@ int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct 
     return selector_agree(s, f->plain, err, f);
 }
 
-static int run_once(struct trial *trial, const struct forced *f, void *context)
+static int select_run_once(struct trial *trial, const struct forced *f, void *context)
 {
     (void)context;
     return ictusi_trial_run(trial, f->comm, f->operation->name);
 }
 
 /* Whether a choice is anybody's but the library's. */
-static bool has_choice(const struct forced *f)
+static bool select_has_choice(const struct forced *f)
 {
     for (; f; f = f->inherited) {
         if (f->value != f->operation->automatic) {
@@ -434,11 +435,11 @@ static bool has_choice(const struct forced *f)
  * A duplicate that prefers the component whose algorithms are chosen from: others may come before
  * it by their priorities (sm, han, adapt, ...), and know nothing of the choice.
  */
-static int duplicate_preferring(const struct ictus_selector *s, const struct forced *f,
-                                MPI_Comm from, MPI_Comm *to)
+static int select_duplicate_preferring(const struct ictus_selector *s, const struct forced *f,
+                                       MPI_Comm from, MPI_Comm *to)
 {
     MPI_Info info = MPI_INFO_NULL;
-    if (!s->dialect->prefer || !has_choice(f)) {
+    if (!s->dialect->prefer || !select_has_choice(f)) {
         return MPI_Comm_dup(from, to);
     }
     int err = MPI_Comm_get_info(from, &info);
@@ -461,7 +462,7 @@ static int forced_duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm
     MPI_Comm_set_errhandler(f->plain, MPI_ERRORS_RETURN);
     set = set && (s->dialect->at_once || selector_impose(s, f));
     int err = set ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
-    if (duplicate_preferring(s, f, from, &f->comm) != MPI_SUCCESS) {
+    if (select_duplicate_preferring(s, f, from, &f->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     return selector_agree(s, f->plain, err, f);
@@ -513,7 +514,7 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
     s->first = f;
     int err = forced_duplicate(s, f, comm);
     if (!err) {
-        err = ictusi_select_forced_try(s, f, message, true, run_once, NULL);
+        err = ictusi_select_forced_try(s, f, message, true, select_run_once, NULL);
     }
     if (err) {
         struct forced *inherited = f->inherited;
@@ -546,7 +547,7 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     if (inter) {
         return ICTUS_ERR_INTERCOMM;
     }
-    struct operation *o = find_operation(selector, operation, why);
+    struct operation *o = select_find_operation(selector, operation, why);
     if (!o) {
         return ICTUS_ERR_UNKNOWN;
     }
@@ -573,7 +574,8 @@ int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_
 {
     const struct message message = {.bytes = bytes, .element = element};
     struct forced *f = selector ? ictusi_select_forced_find(selector, forced) : NULL;
-    return f ? ictusi_select_forced_try(selector, f, message, true, run_once, NULL) : ICTUS_ERR_ARG;
+    return f ? ictusi_select_forced_try(selector, f, message, true, select_run_once, NULL)
+             : ICTUS_ERR_ARG;
 }
 
 int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)

@@ -21,7 +21,7 @@ static const char *base_name(const char *path)
 }
 
 /* The function's part of the stack: from the call of MPI on. */
-static size_t inside_mpi(const void **functions, size_t count)
+static size_t sighting_inside_mpi(const void **functions, size_t count)
 {
     /* From outside: a collective that is made of others enters MPI again further in. */
     for (size_t i = 0; i < count; i++) {
@@ -71,7 +71,7 @@ bool ictusi_sighting_matches(const char *function, const char *algorithm)
 }
 
 /* "mca_coll_han.so": what stands between others, to count or to synchronise, is passed over. */
-static void note_component(const char *file, struct sighting *sighting)
+static void sighting_note_component(const char *file, struct sighting *sighting)
 {
     static const char prefix[] = "mca_coll_";
     const char *name = base_name(file);
@@ -88,7 +88,8 @@ static void note_component(const char *file, struct sighting *sighting)
 }
 
 /* "ompi_coll_base_reduce_intra_chain"; "reduce" is not "reduce_scatter". */
-static void note_algorithm(const char *function, const char *operation, struct sighting *sighting)
+static void sighting_note_algorithm(const char *function, const char *operation,
+                                    struct sighting *sighting)
 {
     static const char prefix[] = "ompi_coll_base_";
     static const char intra[] = "intra_";
@@ -115,10 +116,10 @@ void ictusi_sighting_note(const char *file, const char *function, const char *op
                           struct sighting *sighting)
 {
     if (file) {
-        note_component(file, sighting);
+        sighting_note_component(file, sighting);
     }
     if (function) {
-        note_algorithm(function, operation, sighting);
+        sighting_note_algorithm(function, operation, sighting);
     }
 }
 
@@ -145,7 +146,7 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     size_t depth = 0;
     for (size_t i = 0; (depth = witness->stack(witness->state, i, functions, STACK_MAX)) > 0; i++) {
         struct sighting one;
-        sighting_read_stack(functions, inside_mpi(functions, depth), operation, &one);
+        sighting_read_stack(functions, sighting_inside_mpi(functions, depth), operation, &one);
         int k = 0;
         while (k < known && memcmp(&kinds[k], &one, sizeof(one)) != 0) {
             k++;
@@ -180,7 +181,7 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
     size_t depth = 0;
     *through = 0;
     for (size_t i = 0; (depth = witness->stack(witness->state, i, functions, STACK_MAX)) > 0; i++) {
-        const size_t count = inside_mpi(functions, depth);
+        const size_t count = sighting_inside_mpi(functions, depth);
         const size_t have = (size_t)trunk->count;
         if (count < have || memcmp((const void *)functions, (const void *)trunk->functions,
                                    have * sizeof(*functions)) != 0) {

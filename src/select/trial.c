@@ -26,14 +26,14 @@ struct trial {
 #define LOCAL(...)        /* has no algorithms */
 #define NEIGHBORHOOD(...) /* likewise */
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
-    static int try_##name(const struct trial *c)                                                   \
+    static int trial_##name(const struct trial *c)                                                 \
     {                                                                                              \
         return MPI_##Name arguments;                                                               \
     }
 #include "select/collectives.def"
 #undef COLLECTIVE
 
-#define COLLECTIVE(name, Name, shape, counts, arguments) {#name, try_##name},
+#define COLLECTIVE(name, Name, shape, counts, arguments) {#name, trial_##name},
 static const struct {
     const char *operation;
     int (*run)(const struct trial *trial);
@@ -54,7 +54,7 @@ static MPI_Datatype type_of(size_t element)
 }
 
 /* All or none: a process without memory must not leave the others in the collective. */
-static bool all_have(MPI_Comm comm, bool enough)
+static bool trial_all_have(MPI_Comm comm, bool enough)
 {
     const int mine = enough;
     int all = 0;
@@ -83,7 +83,7 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
     char *in = calloc(2, room);
     int *counts = calloc(3 * (size_t)size, sizeof(*counts));
     MPI_Datatype *types = calloc((size_t)size, sizeof(MPI_Datatype));
-    if (!all_have(comm, t && in && counts && types) || !t || !counts || !types) {
+    if (!trial_all_have(comm, t && in && counts && types) || !t || !counts || !types) {
         free(t);
         free(in);
         free(counts);
@@ -107,7 +107,7 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
     return ICTUS_OK;
 }
 
-static int find_trial(const char *operation)
+static int trial_find(const char *operation)
 {
     const int count = (int)(sizeof(trials) / sizeof(trials[0]));
     for (int i = 0; i < count; i++) {
@@ -120,12 +120,12 @@ static int find_trial(const char *operation)
 
 bool ictusi_trial_knows(const char *operation)
 {
-    return find_trial(operation) >= 0;
+    return trial_find(operation) >= 0;
 }
 
 int ictusi_trial_run(struct trial *trial, MPI_Comm comm, const char *operation)
 {
-    const int i = find_trial(operation);
+    const int i = trial_find(operation);
     trial->comm = comm;
     return i < 0 || trials[i].run(trial) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
 }

@@ -8,7 +8,7 @@
 enum { DESCRIPTION_MAX = 8192 };
 
 /* The word that ends the sentence before a name, as MPICH's descriptions have it. */
-static const char *without_glue(const char *token, const char *end)
+static const char *variable_without_glue(const char *token, const char *end)
 {
     static const char *const glue[] = {"algorithm", "receives", "Allgather", "Tree"};
     for (const char *at = token; at < end; at++) {
@@ -30,7 +30,7 @@ static const char *without_glue(const char *token, const char *end)
     return token;
 }
 
-static bool is_name(const char *from, const char *to)
+static bool variable_is_name(const char *from, const char *to)
 {
     if (from == to || to - from >= VARIABLE_NAME_MAX) {
         return false;
@@ -62,8 +62,8 @@ int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX
         while (token > description && !isspace((unsigned char)token[-1])) {
             token--;
         }
-        token = without_glue(token, end);
-        if (!is_name(token, end)) {
+        token = variable_without_glue(token, end);
+        if (!variable_is_name(token, end)) {
             return 0; /* a wrong guess would select the wrong algorithm */
         }
         memcpy(text[count], token, (size_t)(end - token));
@@ -72,7 +72,7 @@ int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX
     return count;
 }
 
-static int named_by_library(MPI_T_enum names, struct variable *variable)
+static int variable_named_by_library(MPI_T_enum names, struct variable *variable)
 {
     char title[VARIABLE_NAME_MAX];
     int length = (int)sizeof(title);
@@ -91,7 +91,7 @@ static int named_by_library(MPI_T_enum names, struct variable *variable)
     return kept;
 }
 
-static int named_by_description(const char *description, struct variable *variable)
+static int variable_named_by_description(const char *description, struct variable *variable)
 {
     const int count = ictusi_variable_parse(description, variable->text, (int)VARIABLE_VALUES_MAX);
     for (int i = 0; i < count; i++) {
@@ -119,8 +119,9 @@ bool ictusi_variable_open(int index, struct variable *variable)
         return false;
     }
     variable->is_int = type == MPI_INT;
-    variable->count = names != MPI_T_ENUM_NULL ? named_by_library(names, variable)
-                                               : named_by_description(description, variable);
+    variable->count = names != MPI_T_ENUM_NULL
+                          ? variable_named_by_library(names, variable)
+                          : variable_named_by_description(description, variable);
     /* Of an array MPI_T would read and write more than the one integer that is handed to it. */
     if (elements != 1) {
         ictusi_variable_close(variable);

@@ -173,7 +173,7 @@ static int checkup_publish(const struct checkup *found, struct ictus_checkup *ou
     return ICTUS_OK;
 }
 
-static int run_checkup(struct round_trip *t, const struct checkup_limits *limits, int rounds,
+static int checkup_run(struct round_trip *t, const struct checkup_limits *limits, int rounds,
                        struct ictus_checkup *out)
 {
     struct checkup found = {.pairs = 0};
@@ -223,7 +223,7 @@ int ictus_study_checkup(struct ictus_study *study, const struct ictus_checkup_pl
     int err = ictusi_sync_agree(study->comm, made ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     if (!err && made) {
         made->node_count = study->size;
-        err = run_checkup(&t, &limits, plan->rounds, made);
+        err = checkup_run(&t, &limits, plan->rounds, made);
     }
     ictusi_pairing_free(&t.pairing);
     free(t.meetings);

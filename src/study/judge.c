@@ -42,7 +42,7 @@ int ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth)
 }
 
 /* The local instant that stands for a true one. */
-static int64_t local_at(const struct source *source, int64_t truth)
+static int64_t judge_local_at(const struct source *source, int64_t truth)
 {
     int64_t local = truth;
     for (int i = 0; i < INVERSION_STEPS; i++) {
@@ -68,7 +68,7 @@ struct fine {
  * G(L) = L + offset + frac + slope (L - anchor), with what is not whole kept apart: an int64 of
  * nanoseconds since 1970 leaves a double no digits for fractions.
  */
-static struct fine map_finely(const struct line *line, int64_t local)
+static struct fine judge_map_finely(const struct line *line, int64_t local)
 {
     return (struct fine){local + line->offset,
                          line->frac + line->slope * (double)(local - line->anchor)};
@@ -88,12 +88,12 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
      * Rank 0's reading of the common true instant, found through its own local clock just as the
      * others find theirs, so that the rounding of local instants is the same on both sides.
      */
-    first.global = map_finely(&clock->line, local_at(clock->source, first.truth));
+    first.global = judge_map_finely(&clock->line, judge_local_at(clock->source, first.truth));
     if (MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, clock->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    const int64_t local = local_at(clock->source, first.truth);
-    const struct fine mine = map_finely(&clock->line, local);
+    const int64_t local = judge_local_at(clock->source, first.truth);
+    const struct fine mine = judge_map_finely(&clock->line, local);
     struct ictus_reading reading;
     (void)ictus_clock_map_reading(clock, (struct ictus_time){local}, &reading);
     *out = (struct ictus_clock_error){
@@ -108,8 +108,8 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
 }
 
 /* The client's side: rank 0's global clock against the one here. */
-static int compare_with_first(struct measure *m, const struct ictus_clock *clock,
-                              struct ictus_clock_error *out)
+static int judge_compare_with_first(struct measure *m, const struct ictus_clock *clock,
+                                    struct ictus_clock_error *out)
 {
     struct offset offset;
     struct ictus_reading reading;
@@ -117,7 +117,7 @@ static int compare_with_first(struct measure *m, const struct ictus_clock *clock
     if (err) {
         return err;
     }
-    const struct fine mine = map_finely(&clock->line, offset.at);
+    const struct fine mine = judge_map_finely(&clock->line, offset.at);
     (void)ictus_clock_map_reading(clock, (struct ictus_time){offset.at}, &reading);
     *out = (struct ictus_clock_error){
         .known = true,
@@ -135,7 +135,7 @@ static int compare_with_first(struct measure *m, const struct ictus_clock *clock
 }
 
 /* H18 algorithm 6, lines 6-8: rank 0 asks one after the other. */
-static int ask_all(struct measure *m, const struct ictus_clock *clock, int size)
+static int judge_ask_all(struct measure *m, const struct ictus_clock *clock, int size)
 {
     int err = ICTUS_OK;
     for (int rank = 1; rank < size && !err; rank++) {
@@ -172,11 +172,11 @@ int ictus_clock_measured_error(const struct ictus_clock *clock, bool asked, size
      * one that is not asked must not be waited for.
      */
     if (rank == 0) {
-        err = ask_all(&m, clock, size);
+        err = judge_ask_all(&m, clock, size);
     } else {
         err = ictusi_exchange_tell(&m.exchange, 0, &wants, sizeof(wants));
         if (!err && asked) {
-            err = compare_with_first(&m, clock, &found);
+            err = judge_compare_with_first(&m, clock, &found);
         }
     }
     ictusi_measure_fini(&m, &run);

@@ -15,7 +15,7 @@ enum {
     COARSE_NS = 20000000 /* a clock that has not ticked in 20 ms is not waited for any longer */
 };
 
-static int64_t monotonic_ns(void)
+static int64_t probe_monotonic_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -26,11 +26,11 @@ static int64_t monotonic_ns(void)
  * The median over batches: a batch in which the process lost its core takes longer, and a mean
  * would hold that against the clock.
  */
-static double read_cost_ns(const struct source *source)
+static double probe_read_cost_ns(const struct source *source)
 {
     double cost[BATCHES];
     for (int b = 0; b < BATCHES; b++) {
-        const int64_t start = monotonic_ns();
+        const int64_t start = probe_monotonic_ns();
         for (int i = 0; i < BATCH_READS; i++) {
             (void)ictusi_source_read(source);
         }
@@ -38,7 +38,7 @@ static double read_cost_ns(const struct source *source)
          * Timed by CLOCK_MONOTONIC and not by the source itself: a source may be simulated, coarse
          * or stand still.
          */
-        cost[b] = (double)(monotonic_ns() - start) / BATCH_READS;
+        cost[b] = (double)(probe_monotonic_ns() - start) / BATCH_READS;
     }
     ictusi_stats_sort(cost, BATCHES);
     return ictusi_stats_quantile(cost, BATCHES, 0.5);
@@ -48,7 +48,7 @@ static double read_cost_ns(const struct source *source)
  * A clock that shows the same instant twice is coarse, not backwards: only a reading that is
  * earlier than the one before counts. Backward steps make an offset to it meaningless.
  */
-static void count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
+static void probe_count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
 {
     for (int i = 1; i < n; i++) {
         const double step = (double)(readings[i - 1] - readings[i]);
@@ -62,7 +62,7 @@ static void count_steps(const int64_t *readings, int n, struct ictus_source_stud
  * The tick of a clock that is read slower than it ticks shows in how its differences differ; that
  * of a coarse clock in the differences themselves.
  */
-static double finest_difference(double *differences, size_t n)
+static double probe_finest_difference(double *differences, size_t n)
 {
     double finest = 0.0;
     double before = 0.0;
@@ -92,7 +92,7 @@ static double resolution_ns(const int64_t *readings)
             differences[n++] = (double)(readings[i] - readings[i - 1]);
         }
     }
-    return finest_difference(differences, n);
+    return probe_finest_difference(differences, n);
 }
 
 static void probe_take(const struct source *source, int64_t *readings)
@@ -107,12 +107,12 @@ static void probe_take(const struct source *source, int64_t *readings)
  * since nobody knows how long ago the one before was. The difference to the second is one step of
  * the clock, plus less than the cost of a read.
  */
-static double coarse_resolution_ns(const struct source *source)
+static double probe_coarse_resolution_ns(const struct source *source)
 {
-    const int64_t deadline = monotonic_ns() + COARSE_NS;
+    const int64_t deadline = probe_monotonic_ns() + COARSE_NS;
     int64_t first = 0;
     int ticks = 0;
-    for (int64_t last = ictusi_source_read(source); monotonic_ns() < deadline;) {
+    for (int64_t last = ictusi_source_read(source); probe_monotonic_ns() < deadline;) {
         const int64_t now = ictusi_source_read(source);
         if (now > last && ++ticks == 2) {
             return (double)(now - first);
@@ -124,8 +124,8 @@ static double coarse_resolution_ns(const struct source *source)
 }
 
 #if defined(ICTUS_SIMGRID)
-static void visit_cpus(const struct source *source, int64_t *readings,
-                       struct ictus_source_study *out)
+static void probe_visit_cpus(const struct source *source, int64_t *readings,
+                             struct ictus_source_study *out)
 {
     (void)source;
     (void)readings;
@@ -133,8 +133,8 @@ static void visit_cpus(const struct source *source, int64_t *readings,
 }
 #else
 /* H08 2.1, "process hopping": the counters of two CPUs need not agree. */
-static void visit_cpus(const struct source *source, int64_t *readings,
-                       struct ictus_source_study *out)
+static void probe_visit_cpus(const struct source *source, int64_t *readings,
+                             struct ictus_source_study *out)
 {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
@@ -158,8 +158,8 @@ static void visit_cpus(const struct source *source, int64_t *readings,
         }
         probe_take(source, readings);
         const int64_t hop[2] = {before, readings[0]};
-        count_steps(hop, 2, out);
-        count_steps(readings, READS, out);
+        probe_count_steps(hop, 2, out);
+        probe_count_steps(readings, READS, out);
         out->cpus++;
     }
     /* A process that stayed where it was put would share its CPU with whoever belongs there. */
@@ -176,12 +176,12 @@ int ictus_study_source(const struct ictus_study *study, struct ictus_source_stud
     *out = (struct ictus_source_study){0};
     probe_take(study->source, readings);
     out->resolution_ns = resolution_ns(readings);
-    count_steps(readings, READS, out);
+    probe_count_steps(readings, READS, out);
     if (out->resolution_ns == 0.0) {
-        out->resolution_ns = coarse_resolution_ns(study->source);
+        out->resolution_ns = probe_coarse_resolution_ns(study->source);
     }
-    out->cost_ns = read_cost_ns(study->source);
-    visit_cpus(study->source, readings, out);
+    out->cost_ns = probe_read_cost_ns(study->source);
+    probe_visit_cpus(study->source, readings, out);
     free(readings);
     return ICTUS_OK;
 }

@@ -19,11 +19,11 @@ struct named {
     int rank;
 };
 
-static int compare_named(const void *a, const void *b)
+static int sharing_compare_named(const void *a, const void *b)
 {
     const struct named *x = a;
     const struct named *y = b;
-    /* By rank within a name: first_of_each() takes the first of each run for its leader. */
+    /* By rank within a name: sharing_first_of_each() takes the first of each run for its leader. */
     if (x->name != y->name) {
         return x->name < y->name ? -1 : 1;
     }
@@ -31,7 +31,7 @@ static int compare_named(const void *a, const void *b)
 }
 
 /* For each rank the lowest one with the same name. */
-static void first_of_each(const struct named *sorted, int n, int *first)
+static void sharing_first_of_each(const struct named *sorted, int n, int *first)
 {
     int leader = 0;
     for (int i = 0; i < n; i++) {
@@ -43,7 +43,7 @@ static void first_of_each(const struct named *sorted, int n, int *first)
 }
 
 /* Collective: for every rank the lowest rank with the same name, and how many names there are. */
-static int gather_first(const struct ictus_study *study, uint64_t name, int *first)
+static int sharing_gather_first(const struct ictus_study *study, uint64_t name, int *first)
 {
     const size_t n = (size_t)study->size;
     uint64_t *names = calloc(n, sizeof(*names));
@@ -57,15 +57,15 @@ static int gather_first(const struct ictus_study *study, uint64_t name, int *fir
         for (size_t i = 0; i < n; i++) {
             sorted[i] = (struct named){names[i], (int)i};
         }
-        qsort(sorted, n, sizeof(*sorted), compare_named);
-        first_of_each(sorted, study->size, first);
+        qsort(sorted, n, sizeof(*sorted), sharing_compare_named);
+        sharing_first_of_each(sorted, study->size, first);
     }
     free(names);
     free(sorted);
     return err;
 }
 
-static int count_leaders(const int *first, int n)
+static int sharing_count_leaders(const int *first, int n)
 {
     int leaders = 0;
     for (int i = 0; i < n; i++) {
@@ -93,7 +93,7 @@ static int sharing_agrees(struct exchange *x, int leader, bool *agree)
 }
 
 /* Every member of a group against its first process; leaders answer one after the other. */
-static int check_readings(const struct ictus_study *study, const int *first, bool *agree)
+static int sharing_check_readings(const struct ictus_study *study, const int *first, bool *agree)
 {
     struct exchange x = {.comm = study->comm, .source = study->source, .crowded = study->crowded};
     const struct line bare = ictusi_line_identity();
@@ -132,7 +132,7 @@ static int sharing_node_of(const struct ictus_study *study)
  * Equal identities are equal hashes. Two different ones collide with a probability of 2^-64 a pair,
  * and a collision would be caught by the exchanges, which contradict it.
  */
-static uint64_t promised_name(const struct ictus_study *study)
+static uint64_t sharing_promised_name(const struct ictus_study *study)
 {
     char text[SOURCE_IDENTITY_MAX] = "";
     study->source->ops->identify(study->source, text, sizeof(text));
@@ -140,24 +140,26 @@ static uint64_t promised_name(const struct ictus_study *study)
     return text[0] ? ictusi_spec_hash(text) : (uint64_t)study->rank;
 }
 
-static int count_names(const struct ictus_study *study, uint64_t name, int *scratch, int *count)
+static int sharing_count_names(const struct ictus_study *study, uint64_t name, int *scratch,
+                               int *count)
 {
-    const int err = gather_first(study, name, scratch);
-    *count = err ? 0 : count_leaders(scratch, study->size);
+    const int err = sharing_gather_first(study, name, scratch);
+    *count = err ? 0 : sharing_count_leaders(scratch, study->size);
     return err;
 }
 
-static int find_groups(const struct ictus_study *study, int *first, struct ictus_sharing *out)
+static int sharing_find_groups(const struct ictus_study *study, int *first,
+                               struct ictus_sharing *out)
 {
     char kernel[SOURCE_IDENTITY_MAX];
     bool agree = true;
     ictusi_source_kernel_identity(kernel, sizeof(kernel));
-    int err = count_names(study, ictusi_spec_hash(kernel), first, &out->kernels);
+    int err = sharing_count_names(study, ictusi_spec_hash(kernel), first, &out->kernels);
     if (!err) {
-        err = gather_first(study, promised_name(study), first);
+        err = sharing_gather_first(study, sharing_promised_name(study), first);
     }
     if (!err) {
-        err = ictusi_sync_agree(study->comm, check_readings(study, first, &agree), NULL);
+        err = ictusi_sync_agree(study->comm, sharing_check_readings(study, first, &agree), NULL);
     }
     if (err) {
         return err;
@@ -178,9 +180,9 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
     int same = leader == node;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, study->comm);
     out->per_node = same != 0;
-    err = count_names(study, (uint64_t)node, first, &out->nodes);
+    err = sharing_count_names(study, (uint64_t)node, first, &out->nodes);
     if (!err) {
-        err = count_names(study, (uint64_t)leader, first, &out->groups);
+        err = sharing_count_names(study, (uint64_t)leader, first, &out->groups);
     }
     for (int i = 0; i < first[study->rank] && !err; i++) {
         /*
@@ -201,7 +203,7 @@ int ictus_study_sharing(struct ictus_study *study, struct ictus_sharing *out, st
     int *first = calloc((size_t)study->size, sizeof(*first));
     int err = ictusi_sync_agree(study->comm, first ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     if (!err) {
-        err = find_groups(study, first, &found);
+        err = sharing_find_groups(study, first, &found);
     }
     free(first);
     if (!err) {

@@ -90,8 +90,8 @@ static struct life straight_follow(const struct ictus_straight *line, const doub
  * neighbours' lines are nearly the same, and each costs a walk along all points: with all of
  * 600000 points, a minute without pauses, this took ten minutes.
  */
-static size_t try_all(const double *times_s, const double *offsets_ns, size_t n, double fit_s,
-                      double tolerance_ns, struct life *lives)
+static size_t straight_try_all(const double *times_s, const double *offsets_ns, size_t n,
+                               double fit_s, double tolerance_ns, struct life *lives)
 {
     size_t lines = 0;
     size_t end = 0;
@@ -117,7 +117,7 @@ static size_t try_all(const double *times_s, const double *offsets_ns, size_t n,
 }
 
 /* Ascending; of equal lives those that left come first. */
-static int compare_lives(const void *a, const void *b)
+static int straight_compare_lives(const void *a, const void *b)
 {
     const struct life *x = a;
     const struct life *y = b;
@@ -131,7 +131,7 @@ static int compare_lives(const void *a, const void *b)
 static void straight_summarise(struct life *lives, size_t n, struct ictus_holding *holding)
 {
     double surviving = 1.0;
-    qsort(lives, n, sizeof(*lives), compare_lives);
+    qsort(lives, n, sizeof(*lives), straight_compare_lives);
     *holding = (struct ictus_holding){
         .median_s = lives[n - 1].held_s, .least_s = lives[n - 1].held_s, .lines = n};
     /*
@@ -166,7 +166,7 @@ int ictus_straight_holding(const double *times_s, const double *offsets_ns, size
     if (!lives) {
         return ICTUS_ERR_NOMEM;
     }
-    const size_t lines = try_all(times_s, offsets_ns, n, fit_s, tolerance_ns, lives);
+    const size_t lines = straight_try_all(times_s, offsets_ns, n, fit_s, tolerance_ns, lives);
     if (lines > 0) {
         straight_summarise(lives, lines, holding);
     }

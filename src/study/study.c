@@ -70,14 +70,14 @@ void ictus_study_identity(const struct ictus_study *study, char *text, size_t si
     study->source->ops->identify(study->source, text, size);
 }
 
-static struct exchange exchange_of(const struct ictus_study *study)
+static struct exchange study_exchange(const struct ictus_study *study)
 {
     return (struct exchange){
         .comm = study->comm, .source = study->source, .crowded = study->crowded};
 }
 
 /* Arguments are those of all processes, so that all of them refuse alike and nobody waits. */
-static bool is_pair(const struct ictus_study *study, int a, int b, size_t n)
+static bool study_is_pair(const struct ictus_study *study, int a, int b, size_t n)
 {
     return study && a != b && a >= 0 && b >= 0 && a < study->size && b < study->size && n > 0;
 }
@@ -85,7 +85,7 @@ static bool is_pair(const struct ictus_study *study, int a, int b, size_t n)
 /* The client's side of a burst; the caller frees the stamps. */
 static int study_burst(struct ictus_study *study, int peer, size_t n, struct stamp **stamps)
 {
-    struct exchange x = exchange_of(study);
+    struct exchange x = study_exchange(study);
     /* Touched before the first stamp is taken: calloc alone maps pages lazily. */
     struct stamp *taken = malloc(n * sizeof(*taken));
     if (!taken) {
@@ -106,7 +106,7 @@ static int study_burst(struct ictus_study *study, int peer, size_t n, struct sta
 /* The other side of a burst answers with its bare clock, uncorrected by any line. */
 static int study_answer(struct ictus_study *study, int peer, size_t n)
 {
-    struct exchange x = exchange_of(study);
+    struct exchange x = study_exchange(study);
     const struct line bare = ictusi_line_identity();
     return ictusi_exchange_pong(&x, peer, n, &bare);
 }
@@ -114,7 +114,7 @@ static int study_answer(struct ictus_study *study, int peer, size_t n)
 int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, double *rtt_ns)
 {
     struct stamp *stamps = NULL;
-    if (!is_pair(study, from, to, n)) {
+    if (!study_is_pair(study, from, to, n)) {
         return ICTUS_ERR_ARG;
     }
     /* Nobody but the two takes part: to all others the call is local. */
@@ -146,7 +146,7 @@ int ictus_study_offset(struct ictus_study *study, int client, int reference, siz
 {
     struct stamp *stamps = NULL;
     struct offset found;
-    if (!is_pair(study, client, reference, exchanges)) {
+    if (!study_is_pair(study, client, reference, exchanges)) {
         return ICTUS_ERR_ARG;
     }
     if (study->rank == reference) {

@@ -17,7 +17,7 @@ static const char default_sync[] = "hierarchy(mesh,propagate(mesh))";
 static const char default_source[] = "monotonic";
 
 /* Empty environment variables count as absent. */
-static const char *first_of(const char *a, const char *b)
+static const char *clock_first_of(const char *a, const char *b)
 {
     return a && a[0] ? a : b;
 }
@@ -36,8 +36,9 @@ int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *sour
     if (length >= sync_size || (after && strlen(after) >= source_size)) {
         return ictus_because(why, ICTUS_ERR_SPEC, "the clock's specification is too long");
     }
-    const char *fallback = first_of(getenv("ICTUS_SYNC"), default_sync);
-    const char *chosen = first_of(after, first_of(getenv("ICTUS_CLOCK"), default_source));
+    const char *fallback = clock_first_of(getenv("ICTUS_SYNC"), default_sync);
+    const char *chosen =
+        clock_first_of(after, clock_first_of(getenv("ICTUS_CLOCK"), default_source));
     (void)snprintf(sync, sync_size, "%.*s", (int)(length ? length : strlen(fallback)),
                    length ? given : fallback);
     (void)snprintf(source, source_size, "%s", chosen);
@@ -49,7 +50,7 @@ int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *sour
  * statistics tell the error at the end of the synchronisation instead of at the line's anchor,
  * since that is when the clock begins to be used.
  */
-static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
+static int clock_synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 {
     struct sync_run run = {
         .comm = clock->comm,
@@ -95,12 +96,12 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 /* A step in the middle spoils one synchronisation; the next has it behind. All ranks go alike. */
 static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
 {
-    const int err = synchronise_once(clock, why);
+    const int err = clock_synchronise_once(clock, why);
     if (err != ICTUS_ERR_CLOCK) {
         return err;
     }
     clock->stats.steps++;
-    return synchronise_once(clock, why);
+    return clock_synchronise_once(clock, why);
 }
 
 /*

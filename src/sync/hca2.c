@@ -25,7 +25,7 @@ static const struct spec_param hca2_params[] = {
  * measurements, and by what the first rounds' slopes have drifted since. HCA repairs the offsets
  * alone, for p - 1 more measurements.
  */
-static int run_hca(const struct hca2_options *o, struct sync_run *run, bool adjust_after)
+static int hca2_run_hca(const struct hca2_options *o, struct sync_run *run, bool adjust_after)
 {
     const struct upward_options options = {
         .measure = o->measure, .learn = o->learn, .adjust_after = adjust_after};
@@ -34,12 +34,12 @@ static int run_hca(const struct hca2_options *o, struct sync_run *run, bool adju
 
 static int hca_run(struct sync *sync, struct sync_run *run)
 {
-    return run_hca(sync->options, run, true);
+    return hca2_run_hca(sync->options, run, true);
 }
 
 static int hca2_run(struct sync *sync, struct sync_run *run)
 {
-    return run_hca(sync->options, run, false);
+    return hca2_run_hca(sync->options, run, false);
 }
 
 /* H08 figure 6: N = 100 errs by less than 10 % of the minimum on every network measured. */

@@ -30,7 +30,7 @@ struct hierarchy {
     int made; /* levels that exist */
 };
 
-static int read_cut(const char *word, enum level_kind *cut, struct ictus_why *why)
+static int hierarchy_read_cut(const char *word, enum level_kind *cut, struct ictus_why *why)
 {
     for (int kind = 0; kind < LEVEL_KINDS; kind++) {
         if (strcmp(word, ictusi_level_names[kind]) == 0) {
@@ -43,7 +43,8 @@ static int read_cut(const char *word, enum level_kind *cut, struct ictus_why *wh
 }
 
 /* One cut fewer than algorithms: the last one works inside what the innermost cut leaves. */
-static int read_cuts(struct hierarchy *h, const char *text, int wanted, struct ictus_why *why)
+static int hierarchy_read_cuts(struct hierarchy *h, const char *text, int wanted,
+                               struct ictus_why *why)
 {
     char copy[SPEC_TEXT_MAX + 1];
     (void)snprintf(copy, sizeof(copy), "%s", text);
@@ -54,7 +55,7 @@ static int read_cuts(struct hierarchy *h, const char *text, int wanted, struct i
             count++;
             break;
         }
-        const int err = read_cut(word, &h->cuts[count], why);
+        const int err = hierarchy_read_cut(word, &h->cuts[count], why);
         if (err) {
             return err;
         }
@@ -81,11 +82,11 @@ static int hierarchy_init(struct sync *sync, struct ictus_why *why)
     sync->state = h;
     const int wanted = sync->child_count - 1;
     const char *text = options->levels.text[0] ? options->levels.text : usual[wanted - 1];
-    return read_cuts(h, text, wanted, why);
+    return hierarchy_read_cuts(h, text, wanted, why);
 }
 
 /* Once for a communicator: a split of 16384 ranks takes longer than a synchronisation. */
-static int make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
+static int hierarchy_make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
 {
     while (h->made < wanted) {
         const MPI_Comm whole = h->made ? h->levels[h->made - 1].within : comm;
@@ -102,7 +103,8 @@ static int make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
  * Run one level's algorithm among a group if there is one, and agree inside `scope`, so that all
  * go on to the next level or none.
  */
-static int run_level(struct sync *child, struct sync_run *run, MPI_Comm group, MPI_Comm scope)
+static int hierarchy_run_level(struct sync *child, struct sync_run *run, MPI_Comm group,
+                               MPI_Comm scope)
 {
     int err = ICTUS_OK;
     int size = 1;
@@ -127,16 +129,16 @@ static int hierarchy_run(struct sync *sync, struct sync_run *run)
 {
     struct hierarchy *h = sync->state;
     const int cuts = sync->child_count - 1;
-    int err = ictusi_sync_agree(run->comm, make_levels(h, cuts, run->comm), &run->why);
+    int err = ictusi_sync_agree(run->comm, hierarchy_make_levels(h, cuts, run->comm), &run->why);
     run->line = run->base;
     run->error = run->base_error;
     for (int i = 0; i < cuts && !err; i++) {
         const MPI_Comm scope = i ? h->levels[i - 1].within : run->comm;
-        err = run_level(sync->children[i], run, h->levels[i].between, scope);
+        err = hierarchy_run_level(sync->children[i], run, h->levels[i].between, scope);
     }
     if (!err) {
         const MPI_Comm innermost = h->levels[cuts - 1].within;
-        err = run_level(sync->children[cuts], run, innermost, innermost);
+        err = hierarchy_run_level(sync->children[cuts], run, innermost, innermost);
     }
     return err;
 }

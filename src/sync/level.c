@@ -48,7 +48,7 @@ static int level_place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
  * Places are those of bindings, since a process that may move between sockets belongs to neither:
  * unbound processes of a node all get place 0 and make one group, which is slower but right.
  */
-static int my_place(enum level_kind kind)
+static int level_my_place(enum level_kind kind)
 {
     hwloc_topology_t topology;
     int place = 0;
@@ -120,7 +120,7 @@ static int level_find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
  * different numbers of communicators no longer agree on the lowest free context id, and Open MPI
  * 4.1 then hangs in several MPI_Comm_idup at a time, which work while all processes agree.
  */
-static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
+static int level_join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
 {
     int rank = 0;
     int within_rank = 0;
@@ -154,11 +154,11 @@ int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level
     const int err =
         kind == LEVEL_NODE
             ? PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &level->within)
-            : PMPI_Comm_split(comm, my_place(kind), rank, &level->within);
+            : PMPI_Comm_split(comm, level_my_place(kind), rank, &level->within);
     if (err != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    return join_leaders(comm, level->within, &level->between);
+    return level_join_leaders(comm, level->within, &level->between);
 }
 
 void ictusi_level_free(struct level *level)

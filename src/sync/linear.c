@@ -30,8 +30,8 @@ static const struct spec_param jk_params[] = {
 
 /* One client's offset, reference minus client; rank 0 remembers whose round trip is known already
  * (H18 algorithm 8). */
-static int one_offset(struct measure *m, struct sync_run *run, int rank, int client, int *known,
-                      struct offset *offset)
+static int linear_one_offset(struct measure *m, struct sync_run *run, int rank, int client,
+                             int *known, struct offset *offset)
 {
     if (rank == client) {
         return ictusi_measure_client(m, 0, offset);
@@ -60,7 +60,7 @@ static int linear_measure_all(struct measure *m, struct sync_run *run, int64_t p
     for (int64_t k = 0; k < points; k++) {
         for (int client = 1; client < size; client++) {
             if (rank == 0 || rank == client) {
-                const int err = one_offset(m, run, rank, client, known, &m->points[k]);
+                const int err = linear_one_offset(m, run, rank, client, known, &m->points[k]);
                 failed = failed ? failed : err;
             }
         }
@@ -78,7 +78,7 @@ static int linear_measure_all(struct measure *m, struct sync_run *run, int64_t p
  * Messages: 2 * exchanges * points * (p - 1), all through rank 0, so the time grows linearly with
  * p. It is the peers' method, for comparison.
  */
-static int run_linear(struct sync_run *run, const struct measure_options *options, int64_t points)
+static int linear_run(struct sync_run *run, const struct measure_options *options, int64_t points)
 {
     struct measure m;
     struct line_error base = run->base_error;
@@ -115,13 +115,13 @@ static int run_linear(struct sync_run *run, const struct measure_options *option
 static int skampi_run(struct sync *sync, struct sync_run *run)
 {
     const struct linear_options *options = sync->options;
-    return run_linear(run, &options->measure, 1);
+    return linear_run(run, &options->measure, 1);
 }
 
 static int jk_run(struct sync *sync, struct sync_run *run)
 {
     const struct linear_options *options = sync->options;
-    return run_linear(run, &options->measure, options->fitpoints);
+    return linear_run(run, &options->measure, options->fitpoints);
 }
 
 const struct sync_ops ictusi_sync_skampi = {

@@ -57,7 +57,7 @@ static int netgauge_client(struct measure *m, int reference, struct offset *offs
 }
 
 /* H18 algorithm 8, lines 3-5: the round trip is measured once for a pair. */
-static int ensure_rtt(struct measure *m, int reference)
+static int measure_ensure_rtt(struct measure *m, int reference)
 {
     if (m->rtt_peer == reference) {
         return ICTUS_OK;
@@ -81,7 +81,7 @@ int ictusi_measure_client(struct measure *m, int reference, struct offset *offse
         return netgauge_client(m, reference, offset);
     }
     if (m->options.estimator == MEAN_RTT) {
-        err = ensure_rtt(m, reference);
+        err = measure_ensure_rtt(m, reference);
     }
     if (!err) {
         err = ictusi_exchange_ping(&m->exchange, reference, n, m->stamps);
@@ -116,8 +116,8 @@ int ictusi_measure_reference(struct measure *m, int client, const struct line *c
 }
 
 /* H18 algorithm 2, COMPUTE_AND_SET_INTERCEPT: the slope stays, the offset is measured anew. */
-static int recompute_intercept(struct measure *m, int reference, struct line *line,
-                               struct line_error *error)
+static int measure_recompute_intercept(struct measure *m, int reference, struct line *line,
+                                       struct line_error *error)
 {
     struct offset now;
     const int err = ictusi_measure_client(m, reference, &now);
@@ -176,7 +176,7 @@ int ictusi_measure_learn_client(struct measure *m, const struct learn_options *o
         ictusi_fit_admit_path(m->points, n, error);
     }
     if (options->recompute) {
-        err = recompute_intercept(m, reference, line, error);
+        err = measure_recompute_intercept(m, reference, line, error);
         failed = failed ? failed : err;
     }
     err = ictusi_exchange_hear(&m->exchange, reference, &theirs, sizeof(theirs));

@@ -36,7 +36,7 @@ enum mesh_calibrate { CALIBRATE_AUTO, CALIBRATE_NO };
 const char *const ictusi_rounds_calibrate_names[] = {"auto", "no", NULL};
 
 /* Learn who reads the same counter. Collective; the error is the same on all processes. */
-static int find_counters(struct mesh_rounds *s, struct sync_run *run)
+static int mesh_rounds_find_counters(struct mesh_rounds *s, struct sync_run *run)
 {
     const uint64_t mine = s->options->calibrate == CALIBRATE_AUTO ? ictusi_counter_name() : 0;
     uint64_t any = 0;
@@ -86,7 +86,7 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
     }
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err) {
-        err = find_counters(s, run);
+        err = mesh_rounds_find_counters(s, run);
     }
     s->opened = !err;
     return err;
@@ -225,7 +225,8 @@ static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, 
  * the slowest process, but by medians: among a thousand there is always one that was kept from its
  * core for a moment. The scatter is the geometric mean, which few noisy processes hardly move.
  */
-static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, struct mesh_trial *trial)
+static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run,
+                                     struct mesh_trial *trial)
 {
     struct stamp stamps[MESH_TRIAL_EXCHANGES] = {{0, 0, 0}};
     double exchange_s = 0.0;
@@ -264,7 +265,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
     const struct mesh_options *o = s->options;
     struct mesh_trial trial;
     int crowded = run->crowded;
-    const int err = try_exchanges(s, run, &trial);
+    const int err = mesh_rounds_try_exchanges(s, run, &trial);
     if (err) {
         return err;
     }
@@ -394,8 +395,8 @@ int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 
 /* In the order of ranks and rounds, alike for all sweeps. The edges of one sweep out of what all
  * processes sent. */
-static int add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int count, int k,
-                     struct mesh_edge *packed)
+static int mesh_add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int count, int k,
+                          struct mesh_edge *packed)
 {
     size_t n = 0;
     for (int i = 0; i < s->size; i++) {
@@ -432,7 +433,7 @@ int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
     }
     s->gather_err = err;
     for (int k = 0; all && packed && k < count && !s->gather_err; k++) {
-        s->gather_err = add_sweep(s, all, count, k, packed);
+        s->gather_err = mesh_add_sweep(s, all, count, k, packed);
     }
     free(packed);
     free(all);

@@ -71,7 +71,7 @@ struct verdict {
  * pairs, so that a pair's asymmetry cancels in the drifts. A process whose stamps are unusable goes
  * on, so that nobody waits for it; its error is returned.
  */
-static int sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
+static int mesh_sync_sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     const int64_t start = ictusi_source_read(run->source);
     int failed = ICTUS_OK;
@@ -154,7 +154,7 @@ static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct ver
 }
 
 /* Pairs, sweeps, solution. Collective; the error is the same on all processes. */
-static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
+static int mesh_sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     /* Fresh pairs in each run, by a seed that all ranks share without a word. */
     const uint64_t seed = (uint64_t)s->options->seed + s->runs++;
@@ -163,7 +163,7 @@ static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct v
         return err;
     }
     const int count = s->solved ? 1 : s->plan.sweeps;
-    err = sweep_all(s, run, count);
+    err = mesh_sync_sweep_all(s, run, count);
     const int gathered = ictusi_rounds_gather(s, run, count);
     const int concluded = gathered ? gathered : mesh_conclude(s, run, mine);
     err = ictusi_sync_agree(run->comm, err ? err : concluded, &run->why);
@@ -184,7 +184,7 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
     const struct mesh_options *o = s->options;
     const int64_t start = ictusi_source_read(run->source);
     for (int k = 0; k < TOLERANCE_SWEEPS; k++) {
-        const int err = sweep_and_solve(s, run, mine);
+        const int err = mesh_sweep_and_solve(s, run, mine);
         if (err || mine->err || !mine->again) {
             return err;
         }

@@ -13,7 +13,7 @@
 
 /* Rank 0's part: turn flags of who leads a node into the nodes' numbers, by an exclusive prefix sum
  * in place. */
-static void number_leaders(int *leads, int size)
+static void place_number_leaders(int *leads, int size)
 {
     int before = 0;
     for (int i = 0; i < size; i++) {
@@ -43,7 +43,7 @@ static int node_number(MPI_Comm comm, MPI_Comm node)
     if (enough) {
         PMPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
         if (rank == 0) {
-            number_leaders(all, size);
+            place_number_leaders(all, size);
         }
         PMPI_Scatter(all, 1, MPI_INT, &number, 1, MPI_INT, 0, comm);
         PMPI_Bcast(&number, 1, MPI_INT, 0, node);
@@ -85,7 +85,7 @@ static int launched_here(void)
  * job's the node's. Two halves of a crowded job are as crowded as the whole, though neither knows
  * of the other.
  */
-static bool is_crowded(int processes, int cores)
+static bool place_is_crowded(int processes, int cores)
 {
     return processes > cores || launched_here() > (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
@@ -103,11 +103,11 @@ static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *pla
     *crowded = false; /* a simulated rank has its core to itself */
     (void)node_cores;
 #else
-    *crowded = is_crowded(processes, node_cores(node));
+    *crowded = place_is_crowded(processes, node_cores(node));
 #endif
 }
 
-static int split_node(MPI_Comm comm, MPI_Comm *node)
+static int place_split_node(MPI_Comm comm, MPI_Comm *node)
 {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
@@ -115,7 +115,7 @@ static int split_node(MPI_Comm comm, MPI_Comm *node)
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int share_state(struct source *source, MPI_Comm node)
+static int place_share_state(struct source *source, MPI_Comm node)
 {
     size_t size = 0;
     if (!source->ops->state) {
@@ -132,7 +132,7 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     MPI_Comm node = MPI_COMM_NULL;
     struct source_place place = {0, 0};
     struct source *opened = NULL;
-    int err = split_node(comm, &node);
+    int err = place_split_node(comm, &node);
     if (err) {
         return err;
     }
@@ -140,7 +140,7 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     err = ictusi_source_open(spec, &place, &opened, why);
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {
-        err = ictusi_sync_agree(comm, share_state(opened, node), why);
+        err = ictusi_sync_agree(comm, place_share_state(opened, node), why);
     }
     PMPI_Comm_free(&node);
     if (err) {

@@ -29,7 +29,7 @@ static const struct spec_param params[] = {
 
 /* Whether this process's source has rank 0's identity. An empty one promises nothing, even to
  * itself. */
-static bool same_identity(const struct sync_run *run)
+static bool propagate_same_identity(const struct sync_run *run)
 {
     char mine[SOURCE_IDENTITY_MAX] = "";
     char first[SOURCE_IDENTITY_MAX] = "";
@@ -46,7 +46,7 @@ static bool same_identity(const struct sync_run *run)
  * more than a round trip (1 us within a node) cannot pass; one that differs by less is as good as a
  * measurement could make it. Whether exchanges with the parent leave room for an offset of zero.
  */
-static bool agrees_with(struct measure *m, int parent)
+static bool propagate_agrees_with(struct measure *m, int parent)
 {
     struct offset offset;
     if (ictusi_measure_client(m, parent, &offset)) {
@@ -75,7 +75,7 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
         /* Find the bit that ties this rank to its parent. */
     }
     if (rank > 0) {
-        *agree = agrees_with(&m, rank - bit);
+        *agree = propagate_agrees_with(&m, rank - bit);
     }
     for (int child = bit >> 1; child > 0; child >>= 1) {
         if (rank + child < size && ictusi_measure_reference(&m, rank + child, &bare)) {
@@ -87,13 +87,13 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
 }
 
 /* Collective: the lowest rank that does not share rank 0's source, or -1; *reason says how. */
-static int first_stranger(struct sync_run *run, int64_t checks, const char **reason)
+static int propagate_first_stranger(struct sync_run *run, int64_t checks, const char **reason)
 {
     int rank = 0;
     int size = 0;
     PMPI_Comm_rank(run->comm, &rank);
     PMPI_Comm_size(run->comm, &size);
-    int stranger = same_identity(run) ? size : rank;
+    int stranger = propagate_same_identity(run) ? size : rank;
     PMPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
     *reason = "their sources are not the same";
     if (stranger == size) {
@@ -110,7 +110,7 @@ static int propagate_run(struct sync *sync, struct sync_run *run)
 {
     const struct propagate_options *options = sync->options;
     const char *reason = NULL;
-    const int stranger = first_stranger(run, options->checks, &reason);
+    const int stranger = propagate_first_stranger(run, options->checks, &reason);
     if (stranger >= 0 && sync->child_count) {
         return ictusi_sync_run_inner(sync->children[0], run, run->comm, &run->base,
                                      &run->base_error);

@@ -45,7 +45,7 @@ static const struct sync_ops *sync_find(const char *name, struct ictus_why *why)
 }
 
 /* hierarchy(mesh,propagate(hca3)): each algorithm in parentheses is created by its own text. */
-static int create_children(struct sync *sync, const struct spec *spec, struct ictus_why *why)
+static int sync_create_children(struct sync *sync, const struct spec *spec, struct ictus_why *why)
 {
     const struct sync_ops *ops = sync->ops;
     if (spec->child_count < ops->children_min || spec->child_count > ops->children_max) {
@@ -75,7 +75,7 @@ static int sync_fill(struct sync *sync, const struct spec *spec, struct ictus_wh
     }
     int err = ictusi_spec_read(spec, sync->ops->params, sync->options, why);
     if (!err) {
-        err = create_children(sync, spec, why);
+        err = sync_create_children(sync, spec, why);
     }
     if (!err && sync->ops->init) {
         err = sync->ops->init(sync, why);

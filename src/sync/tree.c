@@ -18,14 +18,14 @@ struct climb {
 };
 
 /* The first error is kept, and the rounds go on: others depend on this process. */
-static void be_client(struct climb *c, int reference)
+static void tree_be_client(struct climb *c, int reference)
 {
     const int err = ictusi_measure_learn_client(&c->measure, c->learning, reference, &c->run->line,
                                                 &c->run->error);
     c->err = c->err ? c->err : err;
 }
 
-static void be_reference(struct climb *c, int client)
+static void tree_be_reference(struct climb *c, int client)
 {
     /* A process whose own line failed still answers: its client must not wait for ever. */
     const int err = ictusi_measure_learn_reference(&c->measure, c->learning, client, &c->run->line,
@@ -34,14 +34,14 @@ static void be_reference(struct climb *c, int client)
 }
 
 /* Algorithm 1, lines 5-15: ranks below the largest power of two. */
-static void first_step(struct climb *c, int rank, int max_power)
+static void tree_first_step(struct climb *c, int rank, int max_power)
 {
     for (int running = max_power; running > 1; running /= 2) {
         const int next = running / 2;
         if (rank % running == 0) {
-            be_reference(c, rank + next);
+            tree_be_reference(c, rank + next);
         } else if (rank % running == next) {
-            be_client(c, rank - next);
+            tree_be_client(c, rank - next);
         }
     }
 }
@@ -50,9 +50,9 @@ static void first_step(struct climb *c, int rank, int max_power)
 static void second_step(struct climb *c, int rank, int size, int max_power)
 {
     if (rank >= max_power) {
-        be_client(c, rank - max_power);
+        tree_be_client(c, rank - max_power);
     } else if (rank < size - max_power) {
-        be_reference(c, rank + max_power);
+        tree_be_reference(c, rank + max_power);
     }
 }
 
@@ -76,7 +76,7 @@ int ictusi_tree_learn(struct sync_run *run, const struct measure_options *measur
     run->line = run->base;
     run->error = run->base_error;
     if (rank < max_power) {
-        first_step(&c, rank, max_power);
+        tree_first_step(&c, rank, max_power);
     }
     second_step(&c, rank, size, max_power);
     ictusi_measure_fini(&c.measure, run);

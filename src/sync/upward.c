@@ -48,7 +48,7 @@ static struct merged upward_merge(const struct merged *outer, const struct merge
 }
 
 /* The line of the higher rank to the lower one, known to whoever asked. */
-static void learn_from(struct ascent *a, int peer, struct merged *line)
+static void upward_learn_from(struct ascent *a, int peer, struct merged *line)
 {
     upward_keep(a, ictusi_measure_learn_client(&a->measure, &a->options->learn, peer, &line->line,
                                                &line->error));
@@ -64,12 +64,12 @@ static void upward_answer(struct ascent *a, int peer)
 }
 
 /* The lower rank's side of a pair: afterwards below[count..] are lines of the other's subtree. */
-static void join_lower(struct ascent *a, int peer, int count)
+static void upward_join_lower(struct ascent *a, int peer, int count)
 {
     struct merged theirs = {.line = ictusi_line_identity()};
     struct merged *subtree = a->below + count;
     if (a->options->lower_asks) {
-        learn_from(a, peer, &theirs);
+        upward_learn_from(a, peer, &theirs);
         theirs.line = ictusi_line_invert(&theirs.line);
     } else {
         upward_answer(a, peer);
@@ -82,13 +82,13 @@ static void join_lower(struct ascent *a, int peer, int count)
 }
 
 /* The higher rank's side: its subtree's lines go down to the lower rank. */
-static void join_higher(struct ascent *a, int peer, int count)
+static void upward_join_higher(struct ascent *a, int peer, int count)
 {
     if (a->options->lower_asks) {
         upward_answer(a, peer);
     } else {
         struct merged mine = {.line = ictusi_line_identity()};
-        learn_from(a, peer, &mine);
+        upward_learn_from(a, peer, &mine);
         for (int k = 0; k < count; k++) {
             a->below[k] = upward_merge(&mine, &a->below[k]);
         }
@@ -102,9 +102,9 @@ static void upward_climb(struct ascent *a)
 {
     for (int next = 1; next < a->power && a->rank < a->power; next *= 2) {
         if (a->rank % (2 * next) == 0) {
-            join_lower(a, a->rank + next, next);
+            upward_join_lower(a, a->rank + next, next);
         } else if (a->rank % (2 * next) == next) {
-            join_higher(a, a->rank - next, next);
+            upward_join_higher(a, a->rank - next, next);
         }
     }
 }
@@ -116,7 +116,7 @@ static void second_group(struct ascent *a)
     const int twin = a->rank < a->power ? a->rank + a->power : a->rank - a->power;
     const bool asks = (a->rank < a->power) == a->options->lower_asks;
     if (twin < a->size && asks) {
-        learn_from(a, twin, &line);
+        upward_learn_from(a, twin, &line);
     } else if (twin < a->size) {
         upward_answer(a, twin);
     }

@@ -95,7 +95,7 @@ static uint32_t region_of(struct walk *k, unsigned region)
  * Attributes that tell from which ranks data came: 64 of them each, those without any left out. The
  * list is empty again once its event is written.
  */
-static OTF2_AttributeList *with_senders(struct walk *k, const uint64_t *record)
+static OTF2_AttributeList *convert_with_senders(struct walk *k, const uint64_t *record)
 {
     const unsigned words = record ? record_words(*record) - 1 : 0;
     for (unsigned i = 0; i < words && i < SENDERS_WORDS_MAX; i++) {
@@ -110,10 +110,10 @@ static OTF2_AttributeList *with_senders(struct walk *k, const uint64_t *record)
     return words ? k->attributes : NULL;
 }
 
-static void write_end(struct walk *k, const struct call *call)
+static void convert_write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
-        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(k->w, with_senders(k, call->senders),
+        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(k->w, convert_with_senders(k, call->senders),
                                                       k->leave_time, (OTF2_CollectiveOp)call->op,
                                                       convert_comm_of(k, call->comm), call->root,
                                                       call->sent, call->received));
@@ -130,7 +130,7 @@ static void walk_settle(struct walk *k)
 {
     if (k->pending) {
         const struct call *call = &k->stack[--k->depth];
-        write_end(k, call);
+        convert_write_end(k, call);
         walk_wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->leave_time, region_of(k, call->region)));
         k->pending = false;
     }
@@ -153,7 +153,7 @@ static bool walk_push(struct walk *k, unsigned region)
 }
 
 /* The attributes of an enter: the call's site, where it is known. */
-static OTF2_AttributeList *with_site(struct walk *k, uint64_t number)
+static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
 {
     OTF2_AttributeValue value;
     value.callingContextRef = number <= UINT32_MAX
@@ -173,7 +173,7 @@ static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
     const unsigned region = record_small(head);
     k->enter_time = time_of(k, p[1]);
     if (region_of(k, region) != KEYMAP_NONE && walk_push(k, region)) {
-        OTF2_AttributeList *attributes = record_words(head) > 2 ? with_site(k, p[2]) : NULL;
+        OTF2_AttributeList *attributes = record_words(head) > 2 ? convert_with_site(k, p[2]) : NULL;
         walk_wrote(k, OTF2_EvtWriter_Enter(k->w, attributes, k->enter_time, region_of(k, region)));
     }
 }
@@ -339,8 +339,8 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
         k->senders = p;
         break;
     case RECORD_ICOLL:
-        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, with_senders(k, k->senders),
-                                                                  at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(
+                          k->w, convert_with_senders(k, k->senders), at, p[1]));
         break;
     case RECORD_COLL:
         if (k->depth > 0) {
@@ -458,7 +458,7 @@ static unsigned least_words(unsigned kind)
 }
 
 /* Let go of the memory behind what was read, so that not even a window of it is held. */
-static void release_read(char **from, const uint64_t *to)
+static void convert_release_read(char **from, const uint64_t *to)
 {
     enum { STEP_BYTES = 1 << 16 }; /* whole pages; windows begin with one */
     while ((const char *)to - *from >= STEP_BYTES) {
@@ -498,7 +498,7 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
         }
         k->c->raw_bytes += words * sizeof(*p);
         p += words;
-        release_read(&base, p);
+        convert_release_read(&base, p);
     }
     return p > begin;
 }

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static int since_compare(const void *a, const void *b)
+static int team_compare_since(const void *a, const void *b)
 {
     const struct team_since *x = a;
     const struct team_since *y = b;
@@ -40,7 +40,7 @@ int ictusi_teams_index(struct team_index *index, const struct rawlog *log,
                 item->key, (uint64_t)item->a, ictusi_unify_map_get(map, MAP_TEAM, item->number)};
         }
     }
-    qsort(index->rows, index->count, sizeof(*index->rows), since_compare);
+    qsort(index->rows, index->count, sizeof(*index->rows), team_compare_since);
     return ICTUS_OK;
 }
 
@@ -58,7 +58,7 @@ static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t r
     size_t high = index->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (since_compare(&index->rows[middle], &wanted) <= 0) {
+        if (team_compare_since(&index->rows[middle], &wanted) <= 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -69,7 +69,8 @@ static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t r
 
 /* Which of its team's regions a thread begins: without it readers count, and some may be missing.
  */
-static OTF2_AttributeList *with_region(OTF2_AttributeList *attributes, uint64_t region)
+static OTF2_AttributeList *convert_teams_with_region(OTF2_AttributeList *attributes,
+                                                     uint64_t region)
 {
     OTF2_AttributeValue value;
     value.uint64 = region;
@@ -96,7 +97,8 @@ bool ictusi_convert_team(OTF2_EvtWriter *writer, const struct team_index *index,
         return false;
     }
     *code = kind == RECORD_TEAM_BEGIN
-                ? OTF2_EvtWriter_ThreadTeamBegin(writer, with_region(attributes, p[3]), at, comm)
+                ? OTF2_EvtWriter_ThreadTeamBegin(
+                      writer, convert_teams_with_region(attributes, p[3]), at, comm)
                 : OTF2_EvtWriter_ThreadTeamEnd(writer, NULL, at, comm);
     return true;
 }

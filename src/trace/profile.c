@@ -42,7 +42,7 @@ struct profiling {
     int err;
 };
 
-static struct stack *stack_of(struct profiling *p, OTF2_LocationRef location)
+static struct stack *profile_stack_of(struct profiling *p, OTF2_LocationRef location)
 {
     const uint32_t at = ictusi_archive_location(p->trace, location);
     return at == LAYOUT_NONE ? NULL : &p->stacks[at];
@@ -53,7 +53,7 @@ static OTF2_CallbackCode profile_on_enter(OTF2_LocationRef location, OTF2_TimeSt
                                           OTF2_RegionRef region)
 {
     struct profiling *p = user;
-    struct stack *s = stack_of(p, location);
+    struct stack *s = profile_stack_of(p, location);
     (void)attributes;
     if (!s) {
         return OTF2_CALLBACK_SUCCESS;
@@ -78,7 +78,7 @@ static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeSt
                                           OTF2_RegionRef region)
 {
     struct profiling *p = user;
-    struct stack *s = stack_of(p, location);
+    struct stack *s = profile_stack_of(p, location);
     (void)attributes;
     if (!s || s->depth == 0 || s->frames[s->depth - 1].region != region) {
         return OTF2_CALLBACK_SUCCESS;
@@ -96,8 +96,8 @@ static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeSt
 }
 
 /* Handles are open in a process, and an operation may end in another thread than it began in. */
-static uint64_t handle_key(const struct profiling *p, OTF2_LocationRef location,
-                           OTF2_IoHandleRef handle)
+static uint64_t profile_handle_key(const struct profiling *p, OTF2_LocationRef location,
+                                   OTF2_IoHandleRef handle)
 {
     const uint32_t at = ictusi_archive_location(p->trace, location);
     const uint32_t process = at == LAYOUT_NONE ? at : p->trace->layout.locations[at].process;
@@ -105,27 +105,29 @@ static uint64_t handle_key(const struct profiling *p, OTF2_LocationRef location,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_io_begin(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                     OTF2_AttributeList *attributes, OTF2_IoHandleRef handle,
-                                     OTF2_IoOperationMode mode, OTF2_IoOperationFlag flags,
-                                     uint64_t bytes, uint64_t number)
+static OTF2_CallbackCode profile_on_io_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                             void *user, OTF2_AttributeList *attributes,
+                                             OTF2_IoHandleRef handle, OTF2_IoOperationMode mode,
+                                             OTF2_IoOperationFlag flags, uint64_t bytes,
+                                             uint64_t number)
 {
     struct profiling *p = user;
     (void)time;
     (void)attributes;
     (void)flags;
     (void)bytes;
-    p->err = ictusi_idmap_put(&p->begun, handle_key(p, location, handle), number, mode);
+    p->err = ictusi_idmap_put(&p->begun, profile_handle_key(p, location, handle), number, mode);
     return p->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_io_complete(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                        OTF2_AttributeList *attributes, OTF2_IoHandleRef handle,
-                                        uint64_t bytes, uint64_t number)
+static OTF2_CallbackCode profile_on_io_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                void *user, OTF2_AttributeList *attributes,
+                                                OTF2_IoHandleRef handle, uint64_t bytes,
+                                                uint64_t number)
 {
     struct profiling *p = user;
-    const uint64_t key = handle_key(p, location, handle);
+    const uint64_t key = profile_handle_key(p, location, handle);
     const int64_t mode = ictusi_idmap_get(&p->begun, key, number);
     (void)time;
     (void)attributes;
@@ -137,7 +139,7 @@ static OTF2_CallbackCode on_io_complete(OTF2_LocationRef location, OTF2_TimeStam
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static void print_traffic(const struct profiling *p, FILE *out)
+static void profile_print_traffic(const struct profiling *p, FILE *out)
 {
     static const char *const names[] = {"read from files", "written to files"};
     for (int i = 0; i <= OTF2_IO_OPERATION_MODE_WRITE; i++) {
@@ -180,7 +182,7 @@ static void profile_print_row(const struct row *row, FILE *out)
     (void)fputc('\n', out);
 }
 
-static void print_rows(struct profiling *p, FILE *out)
+static void profile_print_rows(struct profiling *p, FILE *out)
 {
     const uint64_t count = p->trace->regions.count;
     for (uint64_t i = 0; i < count; i++) {
@@ -213,14 +215,15 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     if (!err) {
         (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, profile_on_enter);
         (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, profile_on_leave);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, on_io_begin);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_io_complete);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, profile_on_io_begin);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c,
+                                                                           profile_on_io_complete);
         err = ictusi_global_events_read(p.trace, c, &p);
         err = p.err ? p.err : err;
     }
     if (!err) {
-        print_rows(&p, out);
-        print_traffic(&p, out);
+        profile_print_rows(&p, out);
+        profile_print_traffic(&p, out);
     }
     if (c) {
         OTF2_GlobalEvtReaderCallbacks_Delete(c);

@@ -66,7 +66,7 @@ static uint64_t field_natural(const char *text, int base)
 }
 
 /* Without memory a point is missing, as if the clock had not been synchronised then. */
-static void take_point(struct rawlog *log, char **f)
+static void rawlog_take_point(struct rawlog *log, char **f)
 {
     struct timeline *t = &log->timeline;
     struct timeline_point *more = realloc(t->points, (size_t)(t->count + 1) * sizeof(*more));
@@ -84,7 +84,7 @@ static void take_point(struct rawlog *log, char **f)
 }
 
 /* Lines of which there is one a process. @return whether it was such a line */
-static bool take_single(struct rawlog *log, char kind, char **f)
+static bool rawlog_take_single(struct rawlog *log, char kind, char **f)
 {
     switch (kind) {
     case 'H':
@@ -115,7 +115,7 @@ static bool take_single(struct rawlog *log, char kind, char **f)
         log->init_ticks = field_natural(f[0], 10);
         return true;
     case 'S':
-        take_point(log, f);
+        rawlog_take_point(log, f);
         return true;
     case 'E':
         log->ended = true;
@@ -180,7 +180,7 @@ static int rawlog_take_line(struct rawlog *log, char *line, size_t *room)
     char *fields[FIELDS_MAX];
     const char kind = line[0];
     (void)line_split(line, fields);
-    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQYZJ", kind) || !kind) {
+    if (rawlog_take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQYZJ", kind) || !kind) {
         return ICTUS_OK;
     }
     if (log->item_count == *room) {

@@ -26,7 +26,7 @@ struct recovery {
 };
 
 /* The lowest rank from `least` on that left a log; -1: none. */
-static int next_log(const char *raw, int least)
+static int recover_next_log(const char *raw, int least)
 {
     const struct dirent *entry = NULL;
     int best = -1;
@@ -54,7 +54,7 @@ static int recover_find_size(const char *raw, int *size, struct ictus_why *why)
     int err = ICTUS_ERR_IO;
     *size = 0;
     /* Ranks that died at once left no log, or one without a synchronisation. */
-    for (int rank = next_log(raw, 0); rank >= 0; rank = next_log(raw, rank + 1)) {
+    for (int rank = recover_next_log(raw, 0); rank >= 0; rank = recover_next_log(raw, rank + 1)) {
         (void)snprintf(path, sizeof(path), "%s/%d.log", raw, rank);
         err = ictusi_rawlog_read(path, &log, first.text[0] ? NULL : &first);
         if (!err) {
@@ -69,7 +69,7 @@ static int recover_find_size(const char *raw, int *size, struct ictus_why *why)
 }
 
 /* Statistics have logs as well, but no events. */
-static int refuse_tallies(const char *directory, const char *raw, struct ictus_why *why)
+static int recover_refuse_tallies(const char *directory, const char *raw, struct ictus_why *why)
 {
     glob_t found;
     char pattern[4352];
@@ -83,7 +83,7 @@ static int refuse_tallies(const char *directory, const char *raw, struct ictus_w
                : ICTUS_OK;
 }
 
-static int read_logs(struct recovery *v, struct ictus_why *why)
+static int recover_read_logs(struct recovery *v, struct ictus_why *why)
 {
     char path[4352];
     v->logs = calloc((size_t)v->size, sizeof(*v->logs));
@@ -112,7 +112,7 @@ static int read_logs(struct recovery *v, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int count_counters(const struct unified *unified)
+static int recover_count_counters(const struct unified *unified)
 {
     int count = 0;
     for (size_t i = 0; unified->counters && i < unified->counters->item_count; i++) {
@@ -121,7 +121,7 @@ static int count_counters(const struct unified *unified)
     return count;
 }
 
-static int keep_events(struct recovery *v, int threads)
+static int recover_keep_events(struct recovery *v, int threads)
 {
     uint64_t *wider = realloc(v->all_events, (v->all_count + (size_t)threads + 1) * sizeof(*wider));
     if (!wider) {
@@ -133,7 +133,7 @@ static int keep_events(struct recovery *v, int threads)
     return ICTUS_OK;
 }
 
-static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_why *why)
+static int recover_write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int p = 0; p < v->size && !err; p++) {
@@ -141,7 +141,7 @@ static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_
             err = ictusi_trace_write_events(archive, &v->options, &v->logs[p], &v->maps[p],
                                             v->events, &v->results[p], why);
             if (!err) {
-                err = keep_events(v, v->results[p].threads);
+                err = recover_keep_events(v, v->results[p].threads);
             }
         }
     }
@@ -158,7 +158,7 @@ static int recover_write_archive(struct recovery *v, struct ictus_trace_summary 
         return ictus_because(why, ICTUS_ERR_IO, "%.200s: cannot create an archive there",
                              v->options.directory);
     }
-    int err = write_events(v, archive, why);
+    int err = recover_write_events(v, archive, why);
     (void)OTF2_Archive_CloseEvtFiles(archive);
     (void)OTF2_Archive_OpenDefFiles(archive);
     for (int p = 0; p < v->size && !err; p++) {
@@ -202,7 +202,7 @@ static void recovery_release(struct recovery *v)
 }
 
 /* The directory to write to: empty of archives, or emptied. */
-static int make_output(const char *output, bool force, struct ictus_why *why)
+static int recover_make_output(const char *output, bool force, struct ictus_why *why)
 {
     char path[4352];
     struct trace_settings settings = {0};
@@ -233,15 +233,15 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     ictusi_directory_raw_find(directory, o->scratch, raw, sizeof(raw));
     const char *output = o->output ? o->output : directory;
     struct recovery v = {.options = {.directory = output, .raw = raw, .local = o->local != 0}};
-    int err = refuse_tallies(directory, raw, why);
+    int err = recover_refuse_tallies(directory, raw, why);
     if (!err) {
         err = recover_find_size(v.options.raw, &v.size, why);
     }
     if (!err) {
-        err = read_logs(&v, why);
+        err = recover_read_logs(&v, why);
     }
     if (!err) {
-        err = make_output(output, o->force != 0, why);
+        err = recover_make_output(output, o->force != 0, why);
     }
     if (!err) {
         err = ictusi_unify(v.logs, v.size, v.options.local, &v.unified, v.maps);
@@ -249,7 +249,7 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     if (!err) {
         v.options.shift_ns = v.unified.shift_ns;
         v.options.processes = v.size;
-        v.options.counters = count_counters(&v.unified);
+        v.options.counters = recover_count_counters(&v.unified);
         err = recover_write_archive(&v, summary ? summary : &unheard, why);
     }
     for (int p = 0; p < v.size && !err && !o->keep; p++) {

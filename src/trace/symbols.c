@@ -21,7 +21,7 @@ extern char **environ;
 /* All files together: the job is held up meanwhile. */
 enum { PATIENCE_S = 30, PAUSE_NS = 2000000 };
 
-static double now_s(void)
+static double symbols_now_s(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -57,7 +57,7 @@ static char **plain_environment(void)
     return plain;
 }
 
-static pid_t start_addr2line(const char *path, int in, int out)
+static pid_t symbols_start_addr2line(const char *path, int in, int out)
 {
     char name[] = "addr2line";
     char functions[] = "-f";
@@ -83,12 +83,12 @@ static pid_t start_addr2line(const char *path, int in, int out)
 }
 
 /* Wait until the deadline, not for ever: debug information can be huge. @return whether it ended */
-static bool await_child(pid_t child, double deadline_s)
+static bool symbols_await_child(pid_t child, double deadline_s)
 {
     const struct timespec pause = {0, PAUSE_NS};
     int status = 0;
     pid_t ended = 0;
-    while ((ended = waitpid(child, &status, WNOHANG)) == 0 && now_s() < deadline_s) {
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0 && symbols_now_s() < deadline_s) {
         (void)nanosleep(&pause, NULL);
     }
     if (ended == 0) {
@@ -101,7 +101,7 @@ static bool await_child(pid_t child, double deadline_s)
 }
 
 /* All that a file holds from its beginning, terminated. */
-static char *read_back(int fd)
+static char *symbols_read_back(int fd)
 {
     struct stat what;
     if (fstat(fd, &what) != 0) {
@@ -116,20 +116,20 @@ static char *read_back(int fd)
 }
 
 /* Whether the file is the one that was mapped. */
-static bool is_same_file(const struct symbol_site *site)
+static bool symbols_is_same_file(const struct symbol_site *site)
 {
     struct stat now;
     return stat(site->path, &now) == 0 && S_ISREG(now.st_mode) &&
            (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == site->mtime_ns;
 }
 
-static bool in_file_of(const struct symbol_site *site, const struct symbol_site *first)
+static bool symbols_in_file_of(const struct symbol_site *site, const struct symbol_site *first)
 {
     return strcmp(site->path, first->path) == 0 && site->mtime_ns == first->mtime_ns;
 }
 
 /* The answer's next line, terminated; NULL at its end. */
-static char *next_line(char **rest)
+static char *symbols_next_line(char **rest)
 {
     char *line = *rest;
     char *end = line ? strchr(line, '\n') : NULL;
@@ -142,7 +142,7 @@ static char *next_line(char **rest)
 }
 
 /* "FILE:LINE" or "FILE:LINE (discriminator 3)", with ? for what is not known. */
-static void take_place(struct symbol_site *site, char *text)
+static void symbols_take_place(struct symbol_site *site, char *text)
 {
     char *colon = strrchr(text, ':');
     if (!colon || text[0] == '?') {
@@ -158,18 +158,18 @@ static void take_place(struct symbol_site *site, char *text)
 static void symbols_take_answers(struct symbols *s, const struct symbol_site *first, char *answers)
 {
     for (uint32_t i = 0; i < s->count; i++) {
-        if (!in_file_of(&s->sites[i], first)) {
+        if (!symbols_in_file_of(&s->sites[i], first)) {
             continue;
         }
-        const char *function = next_line(&answers);
-        char *place = next_line(&answers);
+        const char *function = symbols_next_line(&answers);
+        char *place = symbols_next_line(&answers);
         if (!function || !place) {
             return;
         }
         if (function[0] != '?') {
             s->sites[i].function = function;
         }
-        take_place(&s->sites[i], place);
+        symbols_take_place(&s->sites[i], place);
     }
 }
 
@@ -177,20 +177,21 @@ static void symbols_take_answers(struct symbols *s, const struct symbol_site *fi
  * All sites of one file. Files in memory instead of pipes: neither side can wait for the other to
  * read, however much there is, and the child can be killed at any time.
  */
-static void resolve_file(struct symbols *s, const struct symbol_site *first, double deadline_s)
+static void symbols_resolve_file(struct symbols *s, const struct symbol_site *first,
+                                 double deadline_s)
 {
     const int in = memfd_create("ictus-addresses", MFD_CLOEXEC);
     const int out = memfd_create("ictus-lines", MFD_CLOEXEC);
     for (uint32_t i = 0; in >= 0 && i < s->count; i++) {
-        if (in_file_of(&s->sites[i], first)) {
+        if (symbols_in_file_of(&s->sites[i], first)) {
             s->sites[i].asked = true;
             (void)dprintf(in, "0x%llx\n", (unsigned long long)s->sites[i].offset);
         }
     }
     if (in >= 0 && out >= 0 && lseek(in, 0, SEEK_SET) == 0) {
-        const pid_t child = start_addr2line(first->path, in, out);
-        if (child > 0 && await_child(child, deadline_s)) {
-            symbols_take_answers(s, first, symbols_keep(s, read_back(out)));
+        const pid_t child = symbols_start_addr2line(first->path, in, out);
+        if (child > 0 && symbols_await_child(child, deadline_s)) {
+            symbols_take_answers(s, first, symbols_keep(s, symbols_read_back(out)));
         }
     }
     if (in >= 0) {
@@ -201,7 +202,7 @@ static void resolve_file(struct symbols *s, const struct symbol_site *first, dou
     }
 }
 
-static void name_unknown(struct symbols *s, struct symbol_site *site)
+static void symbols_name_unknown(struct symbols *s, struct symbol_site *site)
 {
     const char *slash = strrchr(site->path, '/');
     char *text = NULL;
@@ -217,15 +218,16 @@ static void name_unknown(struct symbols *s, struct symbol_site *site)
 
 void ictusi_symbols_resolve(struct symbols *s)
 {
-    const double deadline_s = now_s() + PATIENCE_S;
+    const double deadline_s = symbols_now_s() + PATIENCE_S;
     for (uint32_t i = 0; i < s->count; i++) {
-        if (!s->sites[i].asked && is_same_file(&s->sites[i]) && now_s() < deadline_s) {
-            resolve_file(s, &s->sites[i], deadline_s);
+        if (!s->sites[i].asked && symbols_is_same_file(&s->sites[i]) &&
+            symbols_now_s() < deadline_s) {
+            symbols_resolve_file(s, &s->sites[i], deadline_s);
         }
     }
     for (uint32_t i = 0; i < s->count; i++) {
         if (!s->sites[i].function) {
-            name_unknown(s, &s->sites[i]);
+            symbols_name_unknown(s, &s->sites[i]);
         }
     }
 }

@@ -140,7 +140,7 @@ static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
  * A file of a running process may be read while it is written: rows that change meanwhile are left
  * out. Rows below the level have been dropped of all other members.
  */
-static int add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
+static int tallies_add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
 {
     struct rawlog *log = &t->logs[t->places[place].process];
     const struct tally_row *rows = t->recent ? site->recent : site->rows;
@@ -168,7 +168,7 @@ static int add_rows(struct tallies *t, const struct tally_site *site, uint32_t p
 }
 
 /* A site, if the log tells what it is. @return its number, or UINT32_MAX */
-static uint32_t add_place(struct tallies *t, int process, const struct tally_site *site)
+static uint32_t tallies_add_place(struct tallies *t, int process, const struct tally_site *site)
 {
     const struct trace_map *map = &t->maps[process];
     const struct tallied_place place = {
@@ -205,14 +205,14 @@ int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image 
     t->full += image->full;
     t->inter += image->inter;
     for (uint64_t i = 0; i < sites && i < TALLY_SITES && !err; i++) {
-        const uint32_t place = add_place(t, process, &image->site[i]);
-        err = place == UINT32_MAX ? ICTUS_OK : add_rows(t, &image->site[i], place);
+        const uint32_t place = tallies_add_place(t, process, &image->site[i]);
+        err = place == UINT32_MAX ? ICTUS_OK : tallies_add_rows(t, &image->site[i], place);
     }
     return err;
 }
 
 /* Sorting: the communicator and rank of a row are its place's. */
-static int by_instance(const void *a, const void *b, void *context)
+static int tallies_by_instance(const void *a, const void *b, void *context)
 {
     const struct tallies *t = context;
     const struct tallied *p = a;
@@ -233,10 +233,10 @@ static void rows_sort(struct tallies *t)
 {
     size_t kept = 0;
     if (t->count > 1) {
-        qsort_r(t->rows, t->count, sizeof *t->rows, by_instance, t);
+        qsort_r(t->rows, t->count, sizeof *t->rows, tallies_by_instance, t);
     }
     for (size_t i = 0; i < t->count; i++) {
-        if (kept == 0 || by_instance(&t->rows[kept - 1], &t->rows[i], t) != 0) {
+        if (kept == 0 || tallies_by_instance(&t->rows[kept - 1], &t->rows[i], t) != 0) {
             t->rows[kept++] = t->rows[i];
         }
     }

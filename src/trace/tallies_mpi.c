@@ -64,7 +64,7 @@ static void gathering_release(struct gathering *g)
 }
 
 /* The logs' texts, one after another, at the root. */
-static char *gather_logs(struct gathering *g, const char *mine, int bytes)
+static char *tallies_mpi_gather_logs(struct gathering *g, const char *mine, int bytes)
 {
     size_t sum = 0;
     char *all = NULL;
@@ -85,7 +85,7 @@ static char *gather_logs(struct gathering *g, const char *mine, int bytes)
 }
 
 /* The logs of all, taken apart and numbered by the root. */
-static int gather_definitions(struct gathering *g, struct ictus_why *why)
+static int tallies_mpi_gather_definitions(struct gathering *g, struct ictus_why *why)
 {
     char path[4352];
     size_t size = 0;
@@ -93,7 +93,7 @@ static int gather_definitions(struct gathering *g, struct ictus_why *why)
     char *mine = ictusi_rawlog_read_file(path, &size);
     int err = mine ? ICTUS_OK : ictus_because(why, ICTUS_ERR_IO, "%.200s cannot be read", path);
     err = gathering_agree(g, err);
-    char *all = err ? NULL : gather_logs(g, mine, (int)size);
+    char *all = err ? NULL : tallies_mpi_gather_logs(g, mine, (int)size);
     free(mine);
     for (int p = 0; g->t->rank == 0 && all && p < g->t->size && !err; p++) {
         err = ictusi_rawlog_parse(all + g->offsets[p], (size_t)g->counts[p], &g->logs[p], why);
@@ -107,7 +107,7 @@ static int gather_definitions(struct gathering *g, struct ictus_why *why)
 }
 
 /* The root receives from all, whatever becomes of what it receives. */
-static int gather_tallies(struct gathering *g)
+static int tallies_gather(struct gathering *g)
 {
     struct tracer *t = g->t;
     int err = ICTUS_OK;
@@ -129,22 +129,23 @@ static int gather_tallies(struct gathering *g)
     return gathering_agree(g, err);
 }
 
-static json_t *make_header(const struct tracer *t)
+static json_t *tallies_mpi_make_header(const struct tracer *t)
 {
     return json_pack("{s:s, s:s, s:i, s:s}", "version", ICTUS_VERSION, "command", "trace",
                      "processes", t->size, "clock", ictus_clock_spec(t->clock));
 }
 
 /* Whole or not at all: under another name until it is closed. */
-static int write_list(const struct tracer *t, const struct ictus_arrivals_list *list,
-                      struct ictus_why *why)
+static int tallies_mpi_write_list(const struct tracer *t, const struct ictus_arrivals_list *list,
+                                  struct ictus_why *why)
 {
     char path[4352];
     char part[4400];
     struct ictus_output *out = NULL;
     (void)snprintf(path, sizeof path, "%s/%s", t->settings.directory, ARRIVALS_FILE);
     (void)snprintf(part, sizeof part, "%s.part", path);
-    int err = ictus_output_open(ICTUS_FORMAT_JSON, NULL, part, make_header(t), &out, why);
+    int err =
+        ictus_output_open(ICTUS_FORMAT_JSON, NULL, part, tallies_mpi_make_header(t), &out, why);
     for (size_t i = 0; i < list->count && !err; i++) {
         json_t *object = ictus_arrivals_json(&list->at[i]);
         err = object ? ictus_output_keep(out, object) : ICTUS_ERR_NOMEM;
@@ -175,13 +176,13 @@ static void tallies_mpi_say_summary(const struct gathering *g,
     }
 }
 
-static int write_patterns(struct gathering *g, struct ictus_why *why)
+static int tallies_mpi_write_patterns(struct gathering *g, struct ictus_why *why)
 {
     struct ictus_arrivals_list list = {.at = NULL};
     const int64_t sites = (int64_t)g->t->tally.image->sites + 1;
     const int64_t rows = CELLS / g->t->size / sites;
     int err = ictusi_tallies_list(&g->tallies, rows > ROWS_LEAST ? rows : ROWS_LEAST, &list);
-    err = err ? err : write_list(g->t, &list, why);
+    err = err ? err : tallies_mpi_write_list(g->t, &list, why);
     if (!err && !g->t->settings.quiet) {
         tallies_mpi_say_summary(g, &list);
     }
@@ -194,10 +195,10 @@ void ictusi_tallies_write(struct tracer *t)
     struct ictus_why why = {""};
     struct gathering g = {.t = t};
     int err = gathering_init(&g);
-    err = err ? err : gather_definitions(&g, &why);
-    err = err ? err : gather_tallies(&g);
+    err = err ? err : tallies_mpi_gather_definitions(&g, &why);
+    err = err ? err : tallies_gather(&g);
     if (!err) {
-        err = gathering_agree(&g, t->rank == 0 ? write_patterns(&g, &why) : ICTUS_OK);
+        err = gathering_agree(&g, t->rank == 0 ? tallies_mpi_write_patterns(&g, &why) : ICTUS_OK);
     }
     if (err) {
         ictusi_tracer_say("%s; the statistics are in %s; 'ictus arrivals %s' reads them",

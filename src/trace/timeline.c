@@ -31,7 +31,7 @@ static int64_t point_along(const struct timeline_point *point, double slope, int
 }
 
 /* What no drift explains of the way from one point to the next; 0: all of it is explained. */
-static double jump_between(const struct timeline_point *a, const struct timeline_point *b)
+static double timeline_jump_between(const struct timeline_point *a, const struct timeline_point *b)
 {
     const double away_s = fabs((double)b->local - (double)a->local) * 1e-9;
     const double jump = fabs((double)b->global - (double)point_along(a, a->slope, b->local));
@@ -39,7 +39,8 @@ static double jump_between(const struct timeline_point *a, const struct timeline
 }
 
 /* How far the global clock gained on the local one, ns. */
-static double gained_between(const struct timeline_point *a, const struct timeline_point *b)
+static double timeline_gained_between(const struct timeline_point *a,
+                                      const struct timeline_point *b)
 {
     const uint64_t ahead[2] = {(uint64_t)a->global - (uint64_t)a->local,
                                (uint64_t)b->global - (uint64_t)b->local};
@@ -55,7 +56,7 @@ static bool points_allow(const struct timeline_point *points, int count,
 {
     bool allowed = true;
     for (int i = 0; i < count; i++) {
-        const double by = moved[i].offset - gained_between(&points[0], &points[i]);
+        const double by = moved[i].offset - timeline_gained_between(&points[0], &points[i]);
         allowed = allowed && fabs(by) <= points[i].bound_ns && fabs(by) < most_moved_ns;
     }
     return allowed;
@@ -71,14 +72,15 @@ static void points_smooth(struct timeline_point *points, int count)
     struct smoother_point *p = calloc((size_t)count, sizeof(*p));
     for (int i = 0; p && i < count; i++) {
         p[i].t_s = (double)(points[i].local - points[0].local) * 1e-9;
-        p[i].offset = gained_between(&points[0], &points[i]);
+        p[i].offset = timeline_gained_between(&points[0], &points[i]);
         p[i].sigma_ns = points[i].sigma_ns;
     }
     const bool smoothed = p && !ictusi_smoother_run(p, (size_t)count, &walk);
     if (smoothed && points_allow(points, count, p)) {
         const struct timeline_point first = points[0];
         for (int i = 0; i < count; i++) {
-            const int64_t by = (int64_t)llround(p[i].offset - gained_between(&first, &points[i]));
+            const int64_t by =
+                (int64_t)llround(p[i].offset - timeline_gained_between(&first, &points[i]));
             points[i].bound_ns += fabs((double)by);
             points[i].global = time_add(points[i].global, by);
             points[i].drift = p[i].drift;
@@ -96,8 +98,8 @@ static double point_bend(const struct timeline *t, int i)
     if (i == 0 || i + 1 == t->count || p->stepped || p[1].stepped) {
         return 0.0;
     }
-    return gained_between(p, p + 1) / ((double)(p[1].local - p->local) * 1e-9) -
-           gained_between(p - 1, p) / ((double)(p->local - p[-1].local) * 1e-9);
+    return timeline_gained_between(p, p + 1) / ((double)(p[1].local - p->local) * 1e-9) -
+           timeline_gained_between(p - 1, p) / ((double)(p->local - p[-1].local) * 1e-9);
 }
 
 /*
@@ -131,7 +133,7 @@ struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
     struct timeline t = {points, count > 0, 0, 0.0};
     for (int i = 1; i < count; i++) {
         const struct timeline_point *before = &points[t.count - 1];
-        const double jump = jump_between(before, &points[i]);
+        const double jump = timeline_jump_between(before, &points[i]);
         t.jump_ns = fmax(t.jump_ns, jump);
         if (points[i].local > before->local) {
             points[t.count] = points[i];
@@ -178,7 +180,7 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
     if (b->stepped) {
         return point_along(a, a->slope, local);
     }
-    const double slope = gained_between(a, b) / (double)(b->local - a->local);
+    const double slope = timeline_gained_between(a, b) / (double)(b->local - a->local);
     const double bend = piece_bend(a, b, slope, local);
     return time_add(point_along(a, slope, local),
                     fabs(bend) < most_moved_ns ? (int64_t)llround(bend) : 0);

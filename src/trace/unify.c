@@ -64,7 +64,7 @@ static uint32_t index_of(const struct raw_item *item)
  * One piece of memory, so that it can be sent as a whole: how many numbers there are of each kind,
  * then those of one kind after the other, all still KEYMAP_NONE.
  */
-static int make_map(const struct rawlog *log, struct trace_map *map)
+static int unify_make_map(const struct rawlog *log, struct trace_map *map)
 {
     uint32_t counts[MAP_KINDS] = {0};
     for (size_t i = 0; i < log->item_count; i++) {
@@ -112,7 +112,7 @@ static void *array_more(void *array, uint32_t count, size_t bytes)
  * "0-15,32" to at most so many numbers. A damaged log cannot make it take more memory than for that
  * many.
  */
-static int read_members(const char *text, uint32_t most, struct unified_group *group)
+static int unify_read_members(const char *text, uint32_t most, struct unified_group *group)
 {
     uint32_t room = 0;
     while (*text >= '0' && *text <= '9') {
@@ -142,7 +142,7 @@ static int read_members(const char *text, uint32_t most, struct unified_group *g
 /*
  * A group is known by the hash of its text: of 64 bits no two groups of a trace have the same one.
  */
-static uint32_t add_group(struct unified *u, const char *members)
+static uint32_t unify_add_group(struct unified *u, const char *members)
 {
     bool fresh = false;
     const uint32_t number = ictusi_keymap_put(&u->group_keys, ictusi_keymap_hash(members), &fresh);
@@ -156,7 +156,7 @@ static uint32_t add_group(struct unified *u, const char *members)
     u->groups = groups;
     u->group_count = number + 1;
     groups[number] = (struct unified_group){NULL, 0};
-    return read_members(members, MEMBERS_MAX, &groups[number]) ? KEYMAP_NONE : number;
+    return unify_read_members(members, MEMBERS_MAX, &groups[number]) ? KEYMAP_NONE : number;
 }
 
 /* The communicator of a key; made at its first use. */
@@ -176,7 +176,7 @@ static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint3
     return *number == KEYMAP_NONE ? NULL : &u->comms[*number];
 }
 
-static int take_function(struct unified *u, const struct raw_item *item, uint32_t *number)
+static int unify_take_function(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
     bool fresh = false;
     *number = ictusi_keymap_put(&u->region_keys, (uint64_t)item->number + 1, &fresh);
@@ -207,8 +207,8 @@ static int unify_take_name(struct keymap *keys, struct unified_name **names,
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int take_window(struct unified *u, const struct raw_item *item, struct trace_map *map,
-                       uint32_t *number)
+static int unify_take_window(struct unified *u, const struct raw_item *item, struct trace_map *map,
+                             uint32_t *number)
 {
     bool fresh = false;
     *number = ictusi_keymap_put(&u->window_keys, item->key, &fresh);
@@ -224,8 +224,8 @@ static int take_window(struct unified *u, const struct raw_item *item, struct tr
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int take_file(struct unified *u, const struct raw_item *item, const struct trace_map *map,
-                     uint32_t *number)
+static int unify_take_file(struct unified *u, const struct raw_item *item,
+                           const struct trace_map *map, uint32_t *number)
 {
     bool fresh = false;
     uint32_t file = KEYMAP_NONE;
@@ -243,7 +243,7 @@ static int take_file(struct unified *u, const struct raw_item *item, const struc
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
+static int unify_take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
     char key[64];
     bool fresh = false;
@@ -265,12 +265,13 @@ static int take_site(struct unified *u, const struct raw_item *item, uint32_t *n
 
 /* Threads of different processes are different ones. Of a team without threads nobody knows them.
  */
-static int take_team(struct unified *u, const struct raw_item *item, int rank, uint32_t *number)
+static int unify_take_team(struct unified *u, const struct raw_item *item, int rank,
+                           uint32_t *number)
 {
     char key[64];
     bool fresh = false;
     struct unified_group threads = {NULL, 0};
-    int err = read_members(item->text, TEAM_MAX, &threads);
+    int err = unify_read_members(item->text, TEAM_MAX, &threads);
     if (err || threads.count < 2) {
         free(threads.members);
         return err;
@@ -290,8 +291,8 @@ static int take_team(struct unified *u, const struct raw_item *item, int rank, u
 }
 
 /* Lines that give something a number of its own in a process. */
-static int take_numbered(struct unified *u, const struct raw_item *item, int rank,
-                         struct trace_map *map)
+static int unify_take_numbered(struct unified *u, const struct raw_item *item, int rank,
+                               struct trace_map *map)
 {
     uint32_t number = KEYMAP_NONE;
     struct unified_comm *comm = NULL;
@@ -305,10 +306,10 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
         err = comm ? ICTUS_OK : ICTUS_ERR_NOMEM;
         break;
     case 'W':
-        err = take_window(u, item, map, &number);
+        err = unify_take_window(u, item, map, &number);
         break;
     case 'F':
-        err = take_function(u, item, &number);
+        err = unify_take_function(u, item, &number);
         break;
     case 'R':
         err = unify_take_name(&u->region_keys, &u->regions, item, &number);
@@ -320,16 +321,16 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
         err = unify_take_name(&u->metric_keys, &u->metrics, item, &number);
         break;
     case 'Q':
-        err = take_site(u, item, &number);
+        err = unify_take_site(u, item, &number);
         break;
     case 'Y':
-        err = take_file(u, item, map, &number);
+        err = unify_take_file(u, item, map, &number);
         break;
     case 'Z':
         err = unify_take_name(&u->file_keys, &u->files, item, &number);
         break;
     case 'J':
-        err = take_team(u, item, rank, &number);
+        err = unify_take_team(u, item, rank, &number);
         break;
     default:
         return ICTUS_OK;
@@ -341,7 +342,8 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
 }
 
 /* Lines that say more about what has a number: names. Later ones win. */
-static void take_note(struct unified *u, const struct raw_item *item, const struct trace_map *map)
+static void unify_take_note(struct unified *u, const struct raw_item *item,
+                            const struct trace_map *map)
 {
     if (item->kind == 'N') {
         const uint32_t comm = ictusi_unify_map_get(map, MAP_COMM, item->number);
@@ -357,13 +359,13 @@ static void take_note(struct unified *u, const struct raw_item *item, const stru
 }
 
 /* The members of communicators that some process's records name. */
-static int take_group(struct unified *u, const struct raw_item *item)
+static int unify_take_group(struct unified *u, const struct raw_item *item)
 {
     const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
     if (item->kind != 'G' || number == KEYMAP_NONE) {
         return ICTUS_OK;
     }
-    const uint32_t group = add_group(u, item->text);
+    const uint32_t group = unify_add_group(u, item->text);
     if (group == KEYMAP_NONE) {
         return ICTUS_ERR_NOMEM;
     }
@@ -376,7 +378,7 @@ static int take_group(struct unified *u, const struct raw_item *item)
     return ICTUS_OK;
 }
 
-static void take_duplicate(struct unified *u, const struct raw_item *item)
+static void unify_take_duplicate(struct unified *u, const struct raw_item *item)
 {
     const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
     const uint32_t model = ictusi_keymap_find(&u->comm_keys, (uint64_t)item->a);
@@ -391,7 +393,7 @@ static void take_duplicate(struct unified *u, const struct raw_item *item)
  * Where the process that knew the members left no log: from those that say which rank they had.
  * Members that left no log either stay rank 0.
  */
-static int mend_groups(struct unified *u, const struct rawlog *logs, int count)
+static int unify_mend_groups(struct unified *u, const struct rawlog *logs, int count)
 {
     for (uint32_t c = 0; c < u->comm_keys.count; c++) {
         struct unified_comm *comm = &u->comms[c];
@@ -403,7 +405,7 @@ static int mend_groups(struct unified *u, const struct rawlog *logs, int count)
         /* NOLINTEND(clang-analyzer-core.NullDereference) */
         char text[64];
         (void)snprintf(text, sizeof(text), "?%u", c); /* a group of its own */
-        comm->group = add_group(u, text);
+        comm->group = unify_add_group(u, text);
         if (comm->group == KEYMAP_NONE) {
             return ICTUS_ERR_NOMEM;
         }
@@ -427,7 +429,7 @@ static int mend_groups(struct unified *u, const struct rawlog *logs, int count)
 }
 
 /* How far to move all times so that the first is not negative (OTF2's are unsigned). */
-static int64_t find_shift(struct rawlog *logs, int count, bool local)
+static int64_t unify_find_shift(struct rawlog *logs, int count, bool local)
 {
     int64_t first = INT64_MAX;
     for (int p = 0; p < count; p++) {
@@ -443,22 +445,22 @@ static int64_t find_shift(struct rawlog *logs, int count, bool local)
 }
 
 /* Names come after all numbers, so that a name finds its number wherever that is in the log. */
-static int take_process(struct unified *u, const struct rawlog *log, struct trace_map *map)
+static int unify_take_process(struct unified *u, const struct rawlog *log, struct trace_map *map)
 {
-    int err = make_map(log, map);
+    int err = unify_make_map(log, map);
     for (size_t i = 0; i < log->item_count && !err; i++) {
-        err = take_numbered(u, &log->items[i], log->rank, map);
+        err = unify_take_numbered(u, &log->items[i], log->rank, map);
         u->counters = log->items[i].kind == 'M' && !u->counters ? log : u->counters;
     }
     for (size_t i = 0; i < log->item_count && !err; i++) {
-        take_note(u, &log->items[i], map);
+        unify_take_note(u, &log->items[i], map);
     }
     return err;
 }
 
 /* Teams get numbers among the communicators, once all of those are known. */
-static void number_teams(const struct unified *u, const struct rawlog *logs, int count,
-                         struct trace_map *maps)
+static void unify_number_teams(const struct unified *u, const struct rawlog *logs, int count,
+                               struct trace_map *maps)
 {
     for (int p = 0; p < count; p++) {
         const uint32_t teams = logs[p].text ? maps[p].flat[MAP_TEAM] : 0;
@@ -471,17 +473,17 @@ static void number_teams(const struct unified *u, const struct rawlog *logs, int
 }
 
 /* Duplicates come last: the members of what they were made of may be in another process's log. */
-static int take_groups(struct unified *u, const struct rawlog *logs, int count)
+static int unify_take_groups(struct unified *u, const struct rawlog *logs, int count)
 {
     int err = ICTUS_OK;
     for (int p = 0; p < count && !err; p++) {
         for (size_t i = 0; logs[p].text && i < logs[p].item_count && !err; i++) {
-            err = take_group(u, &logs[p].items[i]);
+            err = unify_take_group(u, &logs[p].items[i]);
         }
     }
     for (int p = 0; p < count && !err; p++) {
         for (size_t i = 0; logs[p].text && i < logs[p].item_count; i++) {
-            take_duplicate(u, &logs[p].items[i]);
+            unify_take_duplicate(u, &logs[p].items[i]);
         }
     }
     return err;
@@ -492,7 +494,7 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
                  struct trace_map *maps)
 {
     uint32_t number = 0;
-    *u = (struct unified){.shift_ns = find_shift(logs, count, local)};
+    *u = (struct unified){.shift_ns = unify_find_shift(logs, count, local)};
     struct unified_comm *world = unify_comm_of(u, KEY_WORLD, &number);
     int err = world ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (world) {
@@ -507,16 +509,16 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
     }
     for (int p = 0; p < count && !err; p++) {
         if (logs[p].text) {
-            err = take_process(u, &logs[p], &maps[p]);
+            err = unify_take_process(u, &logs[p], &maps[p]);
         }
     }
     if (!err) {
-        err = take_groups(u, logs, count);
+        err = unify_take_groups(u, logs, count);
     }
     if (!err) {
         ictusi_symbols_resolve(&u->symbols);
-        err = mend_groups(u, logs, count);
-        number_teams(u, logs, count, maps);
+        err = unify_mend_groups(u, logs, count);
+        unify_number_teams(u, logs, count, maps);
     }
     return err;
 }

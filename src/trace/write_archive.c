@@ -39,8 +39,8 @@ OTF2_Archive *ictusi_trace_create(const struct trace_writing *options)
     return archive;
 }
 
-static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int thread,
-                          struct conversion *c, uint64_t *events, struct ictus_why *why)
+static int archive_convert_thread(OTF2_Archive *archive, const char *path, int rank, int thread,
+                                  struct conversion *c, uint64_t *events, struct ictus_why *why)
 {
     OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, trace_location(rank, thread));
     if (!writer) {
@@ -86,7 +86,7 @@ int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing 
         if (access(path, R_OK) != 0) {
             break;
         }
-        err = convert_thread(archive, path, log->rank, t, &c, &events[t], why);
+        err = archive_convert_thread(archive, path, log->rank, t, &c, &events[t], why);
         result->threads = t + 1;
     }
     ictusi_teams_free(&c.teams);
@@ -110,7 +110,7 @@ int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing 
 }
 
 /* Timestamps are on the global clock already: offsets of nothing, but with their error. */
-static OTF2_ErrorCode write_archive_offsets(OTF2_DefWriter *writer,
+static OTF2_ErrorCode archive_write_offsets(OTF2_DefWriter *writer,
                                             const struct trace_writing *options,
                                             const struct rawlog *log,
                                             const struct process_result *result)
@@ -166,7 +166,7 @@ int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *
             return ICTUS_ERR_IO;
         }
         if (!options->local) {
-            code = write_archive_offsets(writer, options, log, result);
+            code = archive_write_offsets(writer, options, log, result);
         }
         const OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
         code = code == OTF2_SUCCESS ? closed : code;

@@ -29,7 +29,7 @@ static void write_check(struct writing *g, OTF2_ErrorCode code)
 }
 
 /* The number of a text, written at its first use. */
-static OTF2_StringRef write_string(struct writing *g, const char *text)
+static OTF2_StringRef string_write(struct writing *g, const char *text)
 {
     bool fresh = false;
     const uint32_t number = ictusi_keymap_put(&g->strings, ictusi_keymap_hash(text), &fresh);
@@ -41,7 +41,7 @@ static OTF2_StringRef write_string(struct writing *g, const char *text)
     return number;
 }
 
-static OTF2_RegionRole role_of(const struct trace_function *function)
+static OTF2_RegionRole definitions_role_of(const struct trace_function *function)
 {
     static const struct {
         const char *group;
@@ -88,17 +88,17 @@ static OTF2_RegionRole openmp_role(uint32_t function)
                                             : OTF2_REGION_ROLE_IMPLICIT_BARRIER;
 }
 
-static void write_region(struct writing *g, uint32_t number, const char *name, OTF2_RegionRole role,
+static void region_write(struct writing *g, uint32_t number, const char *name, OTF2_RegionRole role,
                          OTF2_Paradigm paradigm, const char *file)
 {
-    const OTF2_StringRef called = write_string(g, name);
-    const OTF2_StringRef none = write_string(g, "");
-    const OTF2_StringRef from = write_string(g, file);
+    const OTF2_StringRef called = string_write(g, name);
+    const OTF2_StringRef none = string_write(g, "");
+    const OTF2_StringRef from = string_write(g, file);
     write_check(g, OTF2_GlobalDefWriter_WriteRegion(g->w, number, called, called, none, role,
                                                     paradigm, OTF2_REGION_FLAG_NONE, from, 0, 0));
 }
 
-static void write_regions(struct writing *g)
+static void regions_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     for (uint32_t i = 0; i < u->region_keys.count; i++) {
@@ -106,20 +106,20 @@ static void write_regions(struct writing *g)
         if (region->function < TRACE_FUNCTIONS) {
             const struct trace_function *function = &ictusi_tracer_functions[region->function];
             const bool openmp = strcmp(function->group, "openmp") == 0;
-            write_region(g, i, function->name,
-                         openmp ? openmp_role(region->function) : role_of(function),
+            region_write(g, i, function->name,
+                         openmp ? openmp_role(region->function) : definitions_role_of(function),
                          openmp ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_MPI, openmp ? "" : "MPI");
         } else if (strcmp(region->name, TRACE_REGION_SYNC) == 0) {
-            write_region(g, i, region->name, OTF2_REGION_ROLE_ARTIFICIAL,
+            region_write(g, i, region->name, OTF2_REGION_ROLE_ARTIFICIAL,
                          OTF2_PARADIGM_MEASUREMENT_SYSTEM, "");
         } else {
-            write_region(g, i, region->name, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER, "");
+            region_write(g, i, region->name, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER, "");
         }
     }
 }
 
 /* Functions that call MPI: numbered after the regions, one for each function and file. */
-static uint32_t write_caller(struct writing *g, struct keymap *callers,
+static uint32_t caller_write(struct writing *g, struct keymap *callers,
                              const struct symbol_site *site)
 {
     bool fresh = false;
@@ -131,7 +131,7 @@ static uint32_t write_caller(struct writing *g, struct keymap *callers,
     const uint32_t number = ictusi_keymap_put(callers, ictusi_keymap_hash(key), &fresh) +
                             g->world->unified->region_keys.count;
     if (fresh) {
-        write_region(g, number, site->function, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_UNKNOWN,
+        region_write(g, number, site->function, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_UNKNOWN,
                      file);
     }
     return number;
@@ -141,23 +141,23 @@ static uint32_t write_caller(struct writing *g, struct keymap *callers,
  * Call sites: a calling context each, of the function that calls and the line from which it does.
  * The attribute of an enter refers to it.
  */
-static void write_sites(struct writing *g)
+static void sites_write(struct writing *g)
 {
     const struct symbols *symbols = &g->world->unified->symbols;
     struct keymap callers = {NULL, NULL, 0, 0};
     write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_CALL_SITE, write_string(g, "ICTUS::CALL_SITE"),
-                       write_string(g, "the place from which the region was called"),
+                       g->w, ATTRIBUTE_CALL_SITE, string_write(g, "ICTUS::CALL_SITE"),
+                       string_write(g, "the place from which the region was called"),
                        OTF2_TYPE_CALLING_CONTEXT));
     OTF2_SourceCodeLocationRef lines = 0; /* numbered without a gap, as readers want them */
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct symbol_site *site = &symbols->sites[i];
-        const uint32_t caller = write_caller(g, &callers, site);
+        const uint32_t caller = caller_write(g, &callers, site);
         OTF2_SourceCodeLocationRef line = OTF2_UNDEFINED_SOURCE_CODE_LOCATION;
         if (site->file && site->line) {
             line = lines++;
             write_check(g, OTF2_GlobalDefWriter_WriteSourceCodeLocation(
-                               g->w, line, write_string(g, site->file), site->line));
+                               g->w, line, string_write(g, site->file), site->line));
         }
         write_check(g, OTF2_GlobalDefWriter_WriteCallingContext(g->w, i, caller, line,
                                                                 OTF2_UNDEFINED_CALLING_CONTEXT));
@@ -166,30 +166,30 @@ static void write_sites(struct writing *g)
 }
 
 /* Where in a file an operation is, and what tells the regions of a team of OpenMP apart. */
-static void write_numbers(struct writing *g)
+static void numbers_write(struct writing *g)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_OFFSET, write_string(g, "ICTUS::FILE_OFFSET"),
-                       write_string(g, "the first byte of the file that is read or written"),
+                       g->w, ATTRIBUTE_OFFSET, string_write(g, "ICTUS::FILE_OFFSET"),
+                       string_write(g, "the first byte of the file that is read or written"),
                        OTF2_TYPE_UINT64));
     write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_TEAM_REGION, write_string(g, "ICTUS::TEAM_REGION"),
-                       write_string(g, "which region of its team the thread begins"),
+                       g->w, ATTRIBUTE_TEAM_REGION, string_write(g, "ICTUS::TEAM_REGION"),
+                       string_write(g, "which region of its team the thread begins"),
                        OTF2_TYPE_UINT64));
 }
 
 /* Teams of OpenMP. */
-static void write_teams(struct writing *g)
+static void teams_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     if (u->team_keys.count > 0) {
-        write_check(g, ictusi_teams_define(g->w, u, u->group_count + 2, write_string(g, ""),
-                                           write_string(g, "OpenMP team")));
+        write_check(g, ictusi_teams_define(g->w, u, u->group_count + 2, string_write(g, ""),
+                                           string_write(g, "OpenMP team")));
     }
 }
 
 /* Who received from whom where totals do not tell: an attribute for each 64 ranks of a group. */
-static void write_senders(struct writing *g)
+static void senders_write(struct writing *g)
 {
     char name[64];
     char text[96];
@@ -198,18 +198,18 @@ static void write_senders(struct writing *g)
         (void)snprintf(name, sizeof(name), "ICTUS::RECEIVED_FROM::%d", i);
         (void)snprintf(text, sizeof(text), "bit k: data was received from rank %d + k", 64 * i);
         write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                           g->w, (OTF2_AttributeRef)(ATTRIBUTE_SENDERS + i), write_string(g, name),
-                           write_string(g, text), OTF2_TYPE_UINT64));
+                           g->w, (OTF2_AttributeRef)(ATTRIBUTE_SENDERS + i), string_write(g, name),
+                           string_write(g, text), OTF2_TYPE_UINT64));
     }
 }
 
 /* One node a host, in order of their lowest rank; hosts[p] gets the node of process p. */
-static void write_tree(struct writing *g, uint32_t *hosts)
+static void tree_write(struct writing *g, uint32_t *hosts)
 {
     struct keymap nodes = {NULL, NULL, 0, 0};
-    const OTF2_StringRef class_name = write_string(g, "node");
-    write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, 0, write_string(g, "machine"),
-                                                            write_string(g, "machine"),
+    const OTF2_StringRef class_name = string_write(g, "node");
+    write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, 0, string_write(g, "machine"),
+                                                            string_write(g, "machine"),
                                                             OTF2_UNDEFINED_SYSTEM_TREE_NODE));
     write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(g->w, 0,
                                                                   OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
@@ -223,7 +223,7 @@ static void write_tree(struct writing *g, uint32_t *hosts)
         hosts[p] = node + 1;
         if (fresh) {
             write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(
-                               g->w, node + 1, write_string(g, host), class_name, 0));
+                               g->w, node + 1, string_write(g, host), class_name, 0));
             write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
                                g->w, node + 1, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
         }
@@ -231,7 +231,7 @@ static void write_tree(struct writing *g, uint32_t *hosts)
     ictusi_keymap_free(&nodes);
 }
 
-static void write_locations(struct writing *g, const uint32_t *hosts)
+static void locations_write(struct writing *g, const uint32_t *hosts)
 {
     char text[64];
     const uint64_t *events = g->world->events;
@@ -242,7 +242,7 @@ static void write_locations(struct writing *g, const uint32_t *hosts)
         (void)snprintf(text, sizeof(text), "MPI Rank %d", p);
         write_check(g,
                     OTF2_GlobalDefWriter_WriteLocationGroup(
-                        g->w, (OTF2_LocationGroupRef)p, write_string(g, text),
+                        g->w, (OTF2_LocationGroupRef)p, string_write(g, text),
                         OTF2_LOCATION_GROUP_TYPE_PROCESS, hosts[p], OTF2_UNDEFINED_LOCATION_GROUP));
         for (int t = 0; t < g->world->results[p].threads; t++) {
             if (t == 0) {
@@ -251,17 +251,17 @@ static void write_locations(struct writing *g, const uint32_t *hosts)
                 (void)snprintf(text, sizeof(text), "Thread %d", t);
             }
             write_check(g, OTF2_GlobalDefWriter_WriteLocation(
-                               g->w, trace_location(p, t), write_string(g, text),
+                               g->w, trace_location(p, t), string_write(g, text),
                                OTF2_LOCATION_TYPE_CPU_THREAD, *events++, (OTF2_LocationGroupRef)p));
         }
     }
 }
 
 /* The communicators' locations: those that left events; a missing one's rank has no place. */
-static void write_groups(struct writing *g, const int *place)
+static void groups_write(struct writing *g, const int *place)
 {
     const struct unified *u = g->world->unified;
-    const OTF2_StringRef none = write_string(g, "");
+    const OTF2_StringRef none = string_write(g, "");
     uint64_t *members = calloc((size_t)g->world->size + 1, sizeof(*members));
     uint32_t count = 0;
     if (!members) {
@@ -294,12 +294,12 @@ static void write_groups(struct writing *g, const int *place)
     free(members);
 }
 
-static void write_comms(struct writing *g)
+static void comms_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     for (uint32_t i = 0; i < u->comm_keys.count; i++) {
         const struct unified_comm *comm = &u->comms[i];
-        const OTF2_StringRef name = write_string(g, comm->name);
+        const OTF2_StringRef name = string_write(g, comm->name);
         if (comm->self) {
             write_check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, 1, OTF2_UNDEFINED_COMM,
                                                           OTF2_COMM_FLAG_NONE));
@@ -315,23 +315,23 @@ static void write_comms(struct writing *g)
     }
     for (uint32_t i = 0; i < u->window_keys.count; i++) {
         write_check(g,
-                    OTF2_GlobalDefWriter_WriteRmaWin(g->w, i, write_string(g, u->windows[i].name),
+                    OTF2_GlobalDefWriter_WriteRmaWin(g->w, i, string_write(g, u->windows[i].name),
                                                      u->windows[i].comm, OTF2_RMA_WIN_FLAG_NONE));
     }
 }
 
-static void write_definitions_metric(struct writing *g, OTF2_MetricMemberRef member,
-                                     const char *name, const char *unit, bool counter)
+static void metric_write(struct writing *g, OTF2_MetricMemberRef member, const char *name,
+                         const char *unit, bool counter)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteMetricMember(
-                       g->w, member, write_string(g, name), write_string(g, name),
+                       g->w, member, string_write(g, name), string_write(g, name),
                        counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
                        counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
                        counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0,
-                       write_string(g, unit)));
+                       string_write(g, unit)));
 }
 
-static void write_class(struct writing *g, OTF2_MetricRef class, uint8_t count,
+static void class_write(struct writing *g, OTF2_MetricRef class, uint8_t count,
                         const OTF2_MetricMemberRef *members)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteMetricClass(g->w, class, count, members,
@@ -339,43 +339,42 @@ static void write_class(struct writing *g, OTF2_MetricRef class, uint8_t count,
                                                          OTF2_RECORDER_KIND_CPU));
 }
 
-static void write_metrics(struct writing *g)
+static void metrics_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     OTF2_MetricMemberRef members[RECORD_WORDS_MAX];
     OTF2_MetricMemberRef next = 0;
     uint8_t count = 0;
-    write_definitions_metric(g, next, "clock sigma", "ns", false);
+    metric_write(g, next, "clock sigma", "ns", false);
     members[0] = next++;
-    write_class(g, METRIC_REF_CLOCK, 1, members);
+    class_write(g, METRIC_REF_CLOCK, 1, members);
     for (size_t i = 0; u->counters && i < u->counters->item_count; i++) {
         const struct raw_item *item = &u->counters->items[i];
         if (item->kind == 'M' && count < RECORD_WORDS_MAX) {
-            write_definitions_metric(g, next, item->text, strstr(item->text, "_ns") ? "ns" : "#",
-                                     true);
+            metric_write(g, next, item->text, strstr(item->text, "_ns") ? "ns" : "#", true);
             members[count++] = next++;
         }
     }
     if (count > 0) {
-        write_class(g, METRIC_REF_COUNTERS, count, members);
+        class_write(g, METRIC_REF_COUNTERS, count, members);
     }
     for (uint32_t i = 0; i < u->metric_keys.count; i++) {
-        write_definitions_metric(g, next, u->metrics[i].name, u->metrics[i].unit, false);
+        metric_write(g, next, u->metrics[i].name, u->metrics[i].unit, false);
         members[0] = next++;
-        write_class(g, metric_ref_user(count) + i, 1, members);
+        class_write(g, metric_ref_user(count) + i, 1, members);
     }
     for (uint32_t i = 0; i < u->event_keys.count; i++) {
         write_check(g,
-                    OTF2_GlobalDefWriter_WriteParameter(g->w, i, write_string(g, u->events[i].name),
+                    OTF2_GlobalDefWriter_WriteParameter(g->w, i, string_write(g, u->events[i].name),
                                                         OTF2_PARAMETER_TYPE_UINT64));
     }
 }
 
 /* Files of MPI-IO by their names, for which nobody knows who shares them, and what was open. */
-static void write_definitions_files(struct writing *g)
+static void files_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
-    const OTF2_StringRef way = write_string(g, "MPI-IO");
+    const OTF2_StringRef way = string_write(g, "MPI-IO");
     if (u->file_keys.count == 0) {
         return;
     }
@@ -384,19 +383,19 @@ static void write_definitions_files(struct writing *g)
                        OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL, NULL, NULL));
     for (uint32_t i = 0; i < u->file_keys.count; i++) {
         write_check(g, OTF2_GlobalDefWriter_WriteIoRegularFile(
-                           g->w, i, write_string(g, u->files[i].name), 0));
+                           g->w, i, string_write(g, u->files[i].name), 0));
     }
     for (uint32_t i = 0; i < u->handle_keys.count; i++) {
         const struct unified_file *open = &u->handles[i];
         write_check(g, OTF2_GlobalDefWriter_WriteIoHandle(
-                           g->w, i, write_string(g, u->files[open->file].name), open->file,
+                           g->w, i, string_write(g, u->files[open->file].name), open->file,
                            IO_PARADIGM_MPI, OTF2_IO_HANDLE_FLAG_NONE, open->comm,
                            OTF2_UNDEFINED_IO_HANDLE));
     }
 }
 
 /* Times count nanoseconds; the trace's first instant is tied to the wall clock of a process. */
-static void write_clock(struct writing *g, const struct trace_writing *options)
+static void clock_write(struct writing *g, const struct trace_writing *options)
 {
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
@@ -424,7 +423,8 @@ static void write_clock(struct writing *g, const struct trace_writing *options)
                        g->w, 1000000000, first, last > first ? last - first : 0, realtime));
 }
 
-static void set_property(OTF2_Archive *archive, const char *name, const char *format, double value)
+static void definitions_set_property(OTF2_Archive *archive, const char *name, const char *format,
+                                     double value)
 {
     char text[64];
     const struct plain plain = plain_begin();
@@ -433,9 +433,9 @@ static void set_property(OTF2_Archive *archive, const char *name, const char *fo
     (void)OTF2_Archive_SetProperty(archive, name, text, true);
 }
 
-static void set_properties(OTF2_Archive *archive, const struct trace_writing *options,
-                           const struct trace_world *world,
-                           const struct ictus_trace_summary *summary)
+static void definitions_set_properties(OTF2_Archive *archive, const struct trace_writing *options,
+                                       const struct trace_world *world,
+                                       const struct ictus_trace_summary *summary)
 {
     for (int p = 0; p < world->size; p++) {
         if (world->logs[p].text) {
@@ -448,10 +448,10 @@ static void set_properties(OTF2_Archive *archive, const struct trace_writing *op
     }
     (void)OTF2_Archive_SetProperty(archive, "ICTUS::CLOCK::TIMESTAMPS",
                                    options->local ? "local" : "global", true);
-    set_property(archive, "ICTUS::CLOCK::SIGMA_NS", "%.1f", summary->sigma_ns);
-    set_property(archive, "ICTUS::CLOCK::BOUND_NS", "%.1f", summary->bound_ns);
-    set_property(archive, "ICTUS::CLOCK::SHIFT_NS", "%.0f", (double)options->shift_ns);
-    set_property(archive, "ICTUS::PROCESSES::CUT", "%.0f", (double)summary->cut);
+    definitions_set_property(archive, "ICTUS::CLOCK::SIGMA_NS", "%.1f", summary->sigma_ns);
+    definitions_set_property(archive, "ICTUS::CLOCK::BOUND_NS", "%.1f", summary->bound_ns);
+    definitions_set_property(archive, "ICTUS::CLOCK::SHIFT_NS", "%.0f", (double)options->shift_ns);
+    definitions_set_property(archive, "ICTUS::PROCESSES::CUT", "%.0f", (double)summary->cut);
 }
 
 int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing *options,
@@ -467,20 +467,20 @@ int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing 
             place[p] = next;
             next += world->logs[p].text != NULL;
         }
-        write_clock(&g, options);
-        write_regions(&g);
-        write_sites(&g);
-        write_numbers(&g);
-        write_senders(&g);
-        write_tree(&g, hosts);
-        write_locations(&g, hosts);
-        write_groups(&g, place);
-        write_comms(&g);
-        write_teams(&g);
-        write_definitions_files(&g);
-        write_metrics(&g);
+        clock_write(&g, options);
+        regions_write(&g);
+        sites_write(&g);
+        numbers_write(&g);
+        senders_write(&g);
+        tree_write(&g, hosts);
+        locations_write(&g, hosts);
+        groups_write(&g, place);
+        comms_write(&g);
+        teams_write(&g);
+        files_write(&g);
+        metrics_write(&g);
         write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
-        set_properties(archive, options, world, summary);
+        definitions_set_properties(archive, options, world, summary);
     } else {
         g.failed = OTF2_ERROR_MEM_ALLOC_FAILED;
     }

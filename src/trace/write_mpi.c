@@ -44,7 +44,7 @@ struct job {
  * Collective. The root alone gets what was gathered, which the caller frees; NULL where it has no
  * room, or MPI's counts do not reach.
  */
-static void *gather_bytes(struct job *j, const void *mine, int bytes, size_t *total)
+static void *mpi_gather_bytes(struct job *j, const void *mine, int bytes, size_t *total)
 {
     char *all = NULL;
     size_t sum = 0;
@@ -71,7 +71,7 @@ static void *gather_bytes(struct job *j, const void *mine, int bytes, size_t *to
 }
 
 /* The root: parse all logs and number everything. */
-static int number_all(struct job *j, const char *text, struct ictus_why *why)
+static int mpi_number_all(struct job *j, const char *text, struct ictus_why *why)
 {
     int err = text ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (int p = 0; p < j->size && !err; p++) {
@@ -81,7 +81,7 @@ static int number_all(struct job *j, const char *text, struct ictus_why *why)
 }
 
 /* Send each process its table of numbers. Collective, and agreed on before anything is sent. */
-static int scatter_maps(struct job *j)
+static int mpi_scatter_maps(struct job *j)
 {
     uint32_t *all = NULL;
     size_t sum = 0;
@@ -133,10 +133,10 @@ static int job_number(struct job *j, struct ictus_why *why)
         free(mine);
         return err;
     }
-    char *all = gather_bytes(j, mine, (int)size, &total);
+    char *all = mpi_gather_bytes(j, mine, (int)size, &total);
     free(mine);
     if (j->rank == 0) {
-        err = number_all(j, all, why);
+        err = mpi_number_all(j, all, why);
     }
     free(all);
     err = job_agree(j, err);
@@ -145,15 +145,16 @@ static int job_number(struct job *j, struct ictus_why *why)
     }
     (void)REAL(Bcast)(&j->unified.shift_ns, 1, MPI_INT64_T, 0, j->comm);
     j->options.shift_ns = j->unified.shift_ns;
-    return scatter_maps(j);
+    return mpi_scatter_maps(j);
 }
 
-static int gather_results(struct job *j)
+static int mpi_gather_results(struct job *j)
 {
     (void)REAL(Gather)(&j->result, (int)sizeof(j->result), MPI_CHAR, j->results,
                        (int)sizeof(j->result), MPI_CHAR, 0, j->comm);
     size_t total = 0;
-    j->all_events = gather_bytes(j, j->events, (int)sizeof(uint64_t) * j->result.threads, &total);
+    j->all_events =
+        mpi_gather_bytes(j, j->events, (int)sizeof(uint64_t) * j->result.threads, &total);
     return job_agree(j, j->rank == 0 && !j->all_events ? ICTUS_ERR_NOMEM : ICTUS_OK);
 }
 
@@ -195,7 +196,7 @@ static int write_mpi_archive(struct job *j, struct ictus_trace_summary *summary,
         err = ictusi_trace_write_local(archive, &j->options, &j->own, &j->result);
     }
     err = job_step(err, OTF2_Archive_CloseDefFiles(archive));
-    const int gathered = gather_results(j);
+    const int gathered = mpi_gather_results(j);
     err = err ? err : gathered;
     if (j->rank == 0 && !err) {
         const struct trace_world world = {&j->unified, j->logs, j->results, j->all_events, j->size};
@@ -283,7 +284,7 @@ void ictusi_write_deferred(const struct tracer *t)
     }
 }
 
-static void say_failure(const struct tracer *t, int err, const struct ictus_why *why)
+static void mpi_say_failure(const struct tracer *t, int err, const struct ictus_why *why)
 {
     ictusi_tracer_say("%s; the raw files are in %s; run 'ictus recover %s'",
                       why->text[0] ? why->text : ictus_strerror(err), t->setup.directory,
@@ -309,7 +310,7 @@ void ictusi_write_parallel(struct tracer *t)
         err = write_mpi_archive(&j, &summary, &why);
     }
     if (err) {
-        say_failure(t, err, &why);
+        mpi_say_failure(t, err, &why);
     } else {
         if (!t->settings.keep) {
             ictusi_directory_clean(t->setup.directory, t->rank);
@@ -326,7 +327,7 @@ void ictusi_write_parallel(struct tracer *t)
 }
 
 /* Whether this process sees the raw files of all: they may be on the disks of several machines. */
-static bool sees_all(const struct tracer *t)
+static bool mpi_sees_all(const struct tracer *t)
 {
     char path[4352];
     bool seen = true;
@@ -346,13 +347,13 @@ void ictusi_write_last(struct tracer *t)
     if (!t->speaks) {
         return;
     }
-    if (t->settings.defer || t->settings.statistics || !sees_all(t)) {
+    if (t->settings.defer || t->settings.statistics || !mpi_sees_all(t)) {
         ictusi_write_deferred(t);
         return;
     }
     const int err = ictus_trace_recover(t->settings.directory, &opts, &summary, &why);
     if (err) {
-        say_failure(t, err, &why);
+        mpi_say_failure(t, err, &why);
     } else if (!t->settings.quiet) {
         write_mpi_say_summary(t, &summary);
     }

@@ -33,7 +33,7 @@ int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i)
     return ((const MPI_Count *)counts->values)[i];
 }
 
-static int64_t count_sum(const struct counts *counts, int64_t n)
+static int64_t collective_count_sum(const struct counts *counts, int64_t n)
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && i < n; i++) {
@@ -42,8 +42,8 @@ static int64_t count_sum(const struct counts *counts, int64_t n)
     return sum;
 }
 
-static int64_t typed_sum(struct recorder *r, const struct counts *counts, const MPI_Datatype *types,
-                         int64_t n)
+static int64_t collective_typed_sum(struct recorder *r, const struct counts *counts,
+                                    const MPI_Datatype *types, int64_t n)
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && types && i < n; i++) {
@@ -53,25 +53,25 @@ static int64_t typed_sum(struct recorder *r, const struct counts *counts, const 
     return sum;
 }
 
-static bool in_place(const void *buffer)
+static bool collective_in_place(const void *buffer)
 {
     return buffer == MPI_IN_PLACE;
 }
 
-static int64_t send_bytes(const struct view *v)
+static int64_t collective_send_bytes(const struct view *v)
 {
     return v->args->sendcount * trace_type_bytes(v->r, v->args->sendtype);
 }
 
-static int64_t recv_bytes(const struct view *v)
+static int64_t collective_recv_bytes(const struct view *v)
 {
     return v->args->recvcount * trace_type_bytes(v->r, v->args->recvtype);
 }
 
 /* To all from the root: n copies leave it, itself included, and one comes to each. */
-static struct traffic measure_bcast(const struct view *v)
+static struct traffic collective_measure_bcast(const struct view *v)
 {
-    const int64_t bytes = send_bytes(v);
+    const int64_t bytes = collective_send_bytes(v);
     return v->root ? (struct traffic){bytes * v->n, bytes} : (struct traffic){0, bytes};
 }
 
@@ -80,107 +80,110 @@ static struct traffic measure_bcast(const struct view *v)
  * root alone and may be nonsense elsewhere. In an inter-communicator the root itself hands in
  * nothing.
  */
-static struct traffic measure_gather(const struct view *v, bool vector)
+static struct traffic collective_measure_gather(const struct view *v, bool vector)
 {
     struct traffic t = {0, 0};
     if (v->root) {
-        t.received = vector ? count_sum(&v->args->recvcounts, v->n) *
+        t.received = vector ? collective_count_sum(&v->args->recvcounts, v->n) *
                                   trace_type_bytes(v->r, v->args->recvtype)
-                            : recv_bytes(v) * v->n;
+                            : collective_recv_bytes(v) * v->n;
     }
-    if (!in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT)) {
-        t.sent = send_bytes(v);
+    if (!collective_in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT)) {
+        t.sent = collective_send_bytes(v);
     }
     return t;
 }
 
-static struct traffic measure_scatter(const struct view *v, bool vector)
+static struct traffic collective_measure_scatter(const struct view *v, bool vector)
 {
     struct traffic t = {0, 0};
     if (v->root) {
-        t.sent = vector ? count_sum(&v->args->sendcounts, v->n) *
+        t.sent = vector ? collective_count_sum(&v->args->sendcounts, v->n) *
                               trace_type_bytes(v->r, v->args->sendtype)
-                        : send_bytes(v) * v->n;
+                        : collective_send_bytes(v) * v->n;
     }
-    if (!in_place(v->args->recvbuf) && !(v->root && v->args->root == MPI_ROOT)) {
-        t.received = recv_bytes(v);
+    if (!collective_in_place(v->args->recvbuf) && !(v->root && v->args->root == MPI_ROOT)) {
+        t.received = collective_recv_bytes(v);
     }
     return t;
 }
 
-static struct traffic measure_reduce(const struct view *v)
+static struct traffic collective_measure_reduce(const struct view *v)
 {
-    const int64_t bytes = send_bytes(v);
-    const bool gives = !in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT);
+    const int64_t bytes = collective_send_bytes(v);
+    const bool gives =
+        !collective_in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT);
     return (struct traffic){gives ? bytes : 0, v->root ? bytes * v->n : 0};
 }
 
-static struct traffic measure_rooted(enum coll_op op, const struct view *v)
+static struct traffic collective_measure_rooted(enum coll_op op, const struct view *v)
 {
     if (v->away) {
         return (struct traffic){0, 0};
     }
     switch (op) {
     case COLL_BCAST:
-        return measure_bcast(v);
+        return collective_measure_bcast(v);
     case COLL_GATHER:
     case COLL_GATHERV:
-        return measure_gather(v, op == COLL_GATHERV);
+        return collective_measure_gather(v, op == COLL_GATHERV);
     case COLL_SCATTER:
     case COLL_SCATTERV:
-        return measure_scatter(v, op == COLL_SCATTERV);
+        return collective_measure_scatter(v, op == COLL_SCATTERV);
     default:
-        return measure_reduce(v);
+        return collective_measure_reduce(v);
     }
 }
 
 /* In place the types and counts of the sending side are ignored: as much leaves as comes. */
-static struct traffic measure_alltoall(enum coll_op op, const struct view *v)
+static struct traffic collective_measure_alltoall(enum coll_op op, const struct view *v)
 {
     const struct coll_args *a = v->args;
     struct traffic t = {0, 0};
     if (op == COLL_ALLTOALL) {
-        t.received = recv_bytes(v) * v->n;
-        t.sent = in_place(a->sendbuf) ? t.received : send_bytes(v) * v->n;
+        t.received = collective_recv_bytes(v) * v->n;
+        t.sent = collective_in_place(a->sendbuf) ? t.received : collective_send_bytes(v) * v->n;
     } else if (op == COLL_ALLTOALLV) {
-        t.received = count_sum(&a->recvcounts, v->n) * trace_type_bytes(v->r, a->recvtype);
-        t.sent = in_place(a->sendbuf)
-                     ? t.received
-                     : count_sum(&a->sendcounts, v->n) * trace_type_bytes(v->r, a->sendtype);
+        t.received =
+            collective_count_sum(&a->recvcounts, v->n) * trace_type_bytes(v->r, a->recvtype);
+        t.sent = collective_in_place(a->sendbuf) ? t.received
+                                                 : collective_count_sum(&a->sendcounts, v->n) *
+                                                       trace_type_bytes(v->r, a->sendtype);
     } else {
-        t.received = typed_sum(v->r, &a->recvcounts, a->recvtypes, v->n);
-        t.sent =
-            in_place(a->sendbuf) ? t.received : typed_sum(v->r, &a->sendcounts, a->sendtypes, v->n);
+        t.received = collective_typed_sum(v->r, &a->recvcounts, a->recvtypes, v->n);
+        t.sent = collective_in_place(a->sendbuf)
+                     ? t.received
+                     : collective_typed_sum(v->r, &a->sendcounts, a->sendtypes, v->n);
     }
     return t;
 }
 
 /* Everybody's block comes to each, and the own one goes to all. */
-static struct traffic measure_allgather(enum coll_op op, const struct view *v, int rank)
+static struct traffic collective_measure_allgather(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;
     struct traffic t;
     int64_t own = 0;
     if (op == COLL_ALLGATHER) {
-        own = recv_bytes(v);
+        own = collective_recv_bytes(v);
         t.received = own * v->n;
     } else {
         const int64_t bytes = trace_type_bytes(v->r, a->recvtype);
         own = ictusi_tracer_count_at(&a->recvcounts, rank) * bytes;
-        t.received = count_sum(&a->recvcounts, v->n) * bytes;
+        t.received = collective_count_sum(&a->recvcounts, v->n) * bytes;
     }
-    t.sent = (in_place(a->sendbuf) ? own : send_bytes(v)) * v->n;
+    t.sent = (collective_in_place(a->sendbuf) ? own : collective_send_bytes(v)) * v->n;
     return t;
 }
 
 /* A vector of operands is handed in once, whoever combines it, and a result comes back. */
-static struct traffic measure_reduction(enum coll_op op, const struct view *v, int rank)
+static struct traffic collective_measure_reduction(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;
     const int64_t type = trace_type_bytes(v->r, a->sendtype);
     switch (op) {
     case COLL_REDUCE_SCATTER:
-        return (struct traffic){count_sum(&a->recvcounts, v->n) * type,
+        return (struct traffic){collective_count_sum(&a->recvcounts, v->n) * type,
                                 ictusi_tracer_count_at(&a->recvcounts, rank) * type};
     case COLL_REDUCE_SCATTER_BLOCK:
         return (struct traffic){a->recvcount * v->n * type, a->recvcount * type};
@@ -195,7 +198,7 @@ static struct traffic measure_reduction(enum coll_op op, const struct view *v, i
     }
 }
 
-static bool is_rooted(enum coll_op op)
+static bool op_is_rooted(enum coll_op op)
 {
     return op == COLL_BCAST || op == COLL_GATHER || op == COLL_GATHERV || op == COLL_SCATTER ||
            op == COLL_SCATTERV || op == COLL_REDUCE;
@@ -208,29 +211,29 @@ static struct traffic coll_measure(struct recorder *r, enum coll_op op,
         .r = r,
         .args = args,
         .n = info->remote >= 0 ? info->remote : info->size,
-        .root = is_rooted(op) &&
+        .root = op_is_rooted(op) &&
                 (args->root == MPI_ROOT || (info->remote < 0 && args->root == info->rank)),
         .away = args->root == MPI_PROC_NULL,
     };
     if (op == COLL_BARRIER) {
         return (struct traffic){0, 0};
     }
-    if (is_rooted(op)) {
-        return measure_rooted(op, &v);
+    if (op_is_rooted(op)) {
+        return collective_measure_rooted(op, &v);
     }
     if (op == COLL_ALLTOALL || op == COLL_ALLTOALLV || op == COLL_ALLTOALLW) {
-        return measure_alltoall(op, &v);
+        return collective_measure_alltoall(op, &v);
     }
     if (op == COLL_ALLGATHER || op == COLL_ALLGATHERV) {
         /* In an inter-communicator there is no own part among what is received. */
-        return measure_allgather(op, &v, info->remote >= 0 ? 0 : info->rank);
+        return collective_measure_allgather(op, &v, info->remote >= 0 ? 0 : info->rank);
     }
-    return measure_reduction(op, &v, info->remote >= 0 ? 0 : info->rank);
+    return collective_measure_reduction(op, &v, info->remote >= 0 ? 0 : info->rank);
 }
 
 static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 {
-    if (!is_rooted(op)) {
+    if (!op_is_rooted(op)) {
         return ROOT_NONE;
     }
     if (args->root == MPI_ROOT) {
@@ -243,8 +246,8 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
  * Totals do not tell who exchanged with whom in an Alltoallv: a record before the call's own does,
  * from the counts that MPI is given. What a process sends to itself is left out.
  */
-static void note_senders(struct recorder *r, enum coll_op op, const struct trace_comm *info,
-                         const struct coll_args *a)
+static void collective_note_senders(struct recorder *r, enum coll_op op,
+                                    const struct trace_comm *info, const struct coll_args *a)
 {
     uint64_t words[SENDERS_WORDS_MAX];
     const int n = info->remote >= 0 ? info->remote : info->size;
@@ -270,8 +273,9 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
 static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struct coll_args *a)
 {
     const uint64_t head = r->prepared ? r->prepared : *r->call;
-    return tally_what(record_small(head), (uint8_t)op) | (uint64_t)in_place(a->sendbuf) << 62 |
-           (uint64_t)in_place(a->recvbuf) << 63;
+    return tally_what(record_small(head), (uint8_t)op) |
+           (uint64_t)collective_in_place(a->sendbuf) << 62 |
+           (uint64_t)collective_in_place(a->recvbuf) << 63;
 }
 
 static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
@@ -334,7 +338,7 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
     const struct trace_comm *info = trace_comm(r, comm);
     if (info && !info->foreign) {
         const struct traffic t = coll_measure(r, op, info, args);
-        note_senders(r, op, info, args);
+        collective_note_senders(r, op, info, args);
         recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
                       (uint64_t)t.received);
     }
@@ -359,7 +363,7 @@ struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_o
         request.root = root_of(op, args);
         request.sent = (uint64_t)t.sent;
         request.received = (uint64_t)t.received;
-        note_senders(r, op, info, args);
+        collective_note_senders(r, op, info, args);
     }
     return request;
 }

@@ -105,7 +105,7 @@ static char *members_text(const int *ranks, int count)
 }
 
 /* Log a group of a communicator, and say whether all of it is of this world. */
-static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
+static bool comms_log_group(uint64_t key, char side, MPI_Group group, bool write)
 {
     int size = 0;
     int *ranks = members_of(group, &size);
@@ -129,7 +129,7 @@ static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
  * Which side of an inter-communicator a group is: that with the lower leader is 'a'. Where both
  * leaders are of another world, the first members that differ tell.
  */
-static bool is_side_a(MPI_Group local, MPI_Group remote)
+static bool comms_is_side_a(MPI_Group local, MPI_Group remote)
 {
     int size = 0;
     int other = 0;
@@ -146,14 +146,14 @@ static bool is_side_a(MPI_Group local, MPI_Group remote)
     return a;
 }
 
-static void describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group local)
+static void comms_describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group local)
 {
     MPI_Group remote = MPI_GROUP_NULL;
     (void)REAL(Comm_remote_group)(comm, &remote);
     (void)REAL(Comm_remote_size)(comm, &info->remote);
-    const bool a = is_side_a(local, remote);
-    info->foreign = !log_group(info->key, 'r', remote, false) ||
-                    !log_group(info->key, a ? 'a' : 'b', local, info->rank == 0);
+    const bool a = comms_is_side_a(local, remote);
+    info->foreign = !comms_log_group(info->key, 'r', remote, false) ||
+                    !comms_log_group(info->key, a ? 'a' : 'b', local, info->rank == 0);
     (void)REAL(Group_free)(&remote);
 }
 
@@ -174,9 +174,9 @@ static void comm_describe(MPI_Comm comm, struct trace_comm *info, bool ours)
     (void)REAL(Comm_group)(comm, &group);
     info->remote = -1;
     if (inter) {
-        describe_inter(comm, info, group);
+        comms_describe_inter(comm, info, group);
     } else if (info->rank == 0 || !ours) {
-        info->foreign = !log_group(info->key, 'a', group, info->rank == 0);
+        info->foreign = !comms_log_group(info->key, 'a', group, info->rank == 0);
     }
     (void)REAL(Group_free)(&group);
 }
@@ -208,7 +208,7 @@ static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 }
 
 /* The records will name it: tie its number to its key, once. */
-static void log_use(struct trace_comm *info)
+static void comm_log_use(struct trace_comm *info)
 {
     if (!atomic_exchange(&info->logged, true)) {
         ictusi_tracer_log("C\t%u\t%llx\t%d\t%d\t%d", info->id, (unsigned long long)info->key,
@@ -243,7 +243,7 @@ static struct trace_comm *comm_of_members(MPI_Comm made, uint64_t agreed)
     uint64_t key = agreed;
     if (inter) {
         (void)REAL(Comm_remote_group)(made, &remote);
-        const bool a = is_side_a(group, remote);
+        const bool a = comms_is_side_a(group, remote);
         key = key_of_members(key_of_members(key, a ? group : remote), a ? remote : group);
         (void)REAL(Group_free)(&remote);
     } else {
@@ -269,7 +269,7 @@ struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
     }
     struct trace_comm *info = comm_known(comm);
     if (info) {
-        log_use(info);
+        comm_log_use(info);
         r->comm = comm;
         r->comm_info = info;
         r->comm_epoch = atomic_load(&ictusi_tracer.comm_epoch);
@@ -277,7 +277,7 @@ struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
     return info;
 }
 
-static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
+static int comm_insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
 {
     struct trace_comm *info = comm_insert(comm, key);
     if (!info) {
@@ -297,11 +297,11 @@ static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
 int ictusi_comms_start(void)
 {
     /* Numbers 0 and 1. */
-    return insert_fixed(MPI_COMM_WORLD, KEY_WORLD, "MPI_COMM_WORLD") ||
-           insert_fixed(MPI_COMM_SELF, KEY_SELF, "MPI_COMM_SELF");
+    return comm_insert_fixed(MPI_COMM_WORLD, KEY_WORLD, "MPI_COMM_WORLD") ||
+           comm_insert_fixed(MPI_COMM_SELF, KEY_SELF, "MPI_COMM_SELF");
 }
 
-static void log_name(char kind, uint32_t id, const char *name)
+static void comms_log_name(char kind, uint32_t id, const char *name)
 {
     char clean[MPI_MAX_OBJECT_NAME + 1];
     size_t used = 0;
@@ -319,8 +319,8 @@ void ictusi_comm_name(MPI_Comm comm, const char *name)
 {
     struct trace_comm *info = comm_lookup(comm);
     if (info) {
-        log_use(info);
-        log_name('N', info->id, name);
+        comm_log_use(info);
+        comms_log_name('N', info->id, name);
     }
 }
 
@@ -344,7 +344,7 @@ void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
     int leader = leader_of(group);
     if (inter) {
         (void)REAL(Comm_remote_group)(made, &remote);
-        leader = is_side_a(group, remote) ? leader : leader_of(remote);
+        leader = comms_is_side_a(group, remote) ? leader : leader_of(remote);
         (void)REAL(Group_free)(&remote);
     }
     (void)REAL(Group_free)(&group);
@@ -432,8 +432,8 @@ const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm)
     struct trace_comm *info = comm_make(key_mix(key_mix(above->key, nth), UINT64_C(0x9e5)));
     if (info) {
         comm_describe_like(above, info);
-        log_use(info);
-        log_name('N', info->id, "persistent collective");
+        comm_log_use(info);
+        comms_log_name('N', info->id, "persistent collective");
     }
     return info;
 }
@@ -485,7 +485,7 @@ void ictusi_tracer_window_name(MPI_Win win, const char *name)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
-        log_name('V', window->id, name);
+        comms_log_name('V', window->id, name);
     }
 }
 

@@ -26,7 +26,7 @@ static int directory_fail(struct ictus_why *why, const char *path)
 }
 
 /* mkdir -p */
-static int make_path(const char *path, struct ictus_why *why)
+static int directory_make_path(const char *path, struct ictus_why *why)
 {
     char part[4096];
     (void)snprintf(part, sizeof(part), "%s", path);
@@ -54,7 +54,7 @@ void ictusi_directory_raw_name(const char *directory, char *path, size_t size)
  * Remove the files of a directory that match one of some patterns. @return how many stay Nothing
  * else is touched, since a user may have named a directory of something else.
  */
-static int remove_matching(const char *directory, const char *const *patterns)
+static int directory_remove_matching(const char *directory, const char *const *patterns)
 {
     char path[5120];
     int left = 0;
@@ -83,7 +83,7 @@ static const char *const raw_files[] = {"*.events", "*.log", "*.tally", NULL};
 static const char *const pointer_files[] = {"scratch", "ended", NULL};
 
 /* Where the raw files of an archive are, if not in its own directory. @return whether elsewhere */
-static bool read_pointer(const char *directory, char *path, size_t size)
+static bool directory_read_pointer(const char *directory, char *path, size_t size)
 {
     char name[4096];
     (void)snprintf(name, sizeof(name), "%s/%s/scratch", directory, raw_name);
@@ -98,7 +98,7 @@ static bool read_pointer(const char *directory, char *path, size_t size)
     return found && path[0] != '\0';
 }
 
-static int write_pointer(const struct trace_settings *settings, struct ictus_why *why)
+static int directory_write_pointer(const struct trace_settings *settings, struct ictus_why *why)
 {
     char name[4096];
     (void)snprintf(name, sizeof(name), "%s/%s/scratch", settings->directory, raw_name);
@@ -116,7 +116,7 @@ static int write_pointer(const struct trace_settings *settings, struct ictus_why
 void ictusi_directory_raw_find(const char *directory, const char *scratch, char *path, size_t size)
 {
     char elsewhere[4096];
-    const bool pointed = read_pointer(directory, elsewhere, sizeof(elsewhere));
+    const bool pointed = directory_read_pointer(directory, elsewhere, sizeof(elsewhere));
     if (!scratch) {
         (void)snprintf(path, size, pointed ? "%s" : "%s/raw", pointed ? elsewhere : directory);
         return;
@@ -135,9 +135,10 @@ int ictusi_directory_drop_archive(const char *directory, struct ictus_why *why)
                                           ARRIVALS_FILE, NULL};
     static const char *const events[] = {"*.evt", "*.def", "*.snap", "*.thumb", NULL};
     char path[4096];
-    (void)remove_matching(directory, anchors);
+    (void)directory_remove_matching(directory, anchors);
     (void)snprintf(path, sizeof(path), "%s/traces", directory);
-    if (access(path, F_OK) == 0 && remove_matching(path, events) == 0 && rmdir(path) != 0) {
+    if (access(path, F_OK) == 0 && directory_remove_matching(path, events) == 0 &&
+        rmdir(path) != 0) {
         return directory_fail(why, path);
     }
     return ICTUS_OK;
@@ -147,14 +148,14 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
 {
     char path[4096];
     const int err = ictusi_directory_drop_archive(directory, why);
-    if (!err && read_pointer(directory, path, sizeof(path))) {
-        (void)remove_matching(path, raw_files);
+    if (!err && directory_read_pointer(directory, path, sizeof(path))) {
+        (void)directory_remove_matching(path, raw_files);
         (void)rmdir(path);
     }
     ictusi_directory_raw_name(directory, path, sizeof(path));
     if (!err && access(path, F_OK) == 0) {
-        (void)remove_matching(path, pointer_files);
-        if (remove_matching(path, raw_files) == 0 && rmdir(path) != 0) {
+        (void)directory_remove_matching(path, pointer_files);
+        if (directory_remove_matching(path, raw_files) == 0 && rmdir(path) != 0) {
             return directory_fail(why, path);
         }
     }
@@ -162,7 +163,7 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
 }
 
 /* Archives that processes spawned by an earlier run left below its own; their own files only. */
-static int empty_spawned(const char *directory, struct ictus_why *why)
+static int directory_empty_spawned(const char *directory, struct ictus_why *why)
 {
     char path[5120];
     int err = ICTUS_OK;
@@ -203,19 +204,19 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
                                  i == 0 ? "an archive" : ARRIVALS_FILE);
         }
     }
-    int err = make_path(directory, why);
+    int err = directory_make_path(directory, why);
     if (!err && settings->force) {
         err = ictusi_directory_empty(directory, why);
     }
     if (!err && settings->force) {
-        err = empty_spawned(directory, why);
+        err = directory_empty_spawned(directory, why);
     }
     ictusi_directory_raw_name(directory, path, sizeof(path));
     /* Whoever makes this one has the archive's directory: two jobs cannot both. */
     if (!err && mkdir(path, 0777) != 0) {
         err = errno == EEXIST ? directory_taken(directory, why) : directory_fail(why, path);
     }
-    return err || !settings->scratch[0] ? err : write_pointer(settings, why);
+    return err || !settings->scratch[0] ? err : directory_write_pointer(settings, why);
 }
 
 int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_why *why)
@@ -264,7 +265,7 @@ int ictusi_directory_raw(const struct trace_settings *settings, char *path, size
     } else {
         ictusi_directory_raw_name(settings->directory, path, size);
     }
-    return make_path(path, why);
+    return directory_make_path(path, why);
 }
 
 /* Each process removes its own files, and the last one the directory. */
@@ -277,7 +278,7 @@ void ictusi_directory_clean(const char *raw, int rank)
     (void)snprintf(events, sizeof(events), "%d.*.events", rank);
     (void)snprintf(log, sizeof(log), "%d.log", rank);
     (void)snprintf(tally, sizeof(tally), "%d.tally", rank);
-    (void)remove_matching(raw, patterns);
+    (void)directory_remove_matching(raw, patterns);
     (void)rmdir(raw); /* fails while other processes' files are there, as it should */
 }
 
@@ -299,6 +300,6 @@ void ictusi_directory_release(const char *directory)
 {
     char path[4096];
     ictusi_directory_raw_name(directory, path, sizeof(path));
-    (void)remove_matching(path, pointer_files);
+    (void)directory_remove_matching(path, pointer_files);
     (void)rmdir(path);
 }

@@ -39,7 +39,7 @@ static void file_name(const char *name, char *path, size_t size)
     }
 }
 
-static uint64_t open_flags(int amode)
+static uint64_t files_open_flags(int amode)
 {
     uint64_t flags = amode & MPI_MODE_RDWR     ? FILE_READ | FILE_WRITE
                      : amode & MPI_MODE_WRONLY ? FILE_WRITE
@@ -71,7 +71,7 @@ void ictusi_tracer_note_file_open(struct recorder *r, MPI_Comm comm, const char 
     file_name(name, path, sizeof(path));
     ictusi_tracer_log("Y\t%u\t%llx\t%u\t%s", made->id,
                       (unsigned long long)ictusi_comm_file_key(above), above->id, path);
-    recorder_put1(r, RECORD_FILE_OPEN, 0, made->id, open_flags(amode));
+    recorder_put1(r, RECORD_FILE_OPEN, 0, made->id, files_open_flags(amode));
 }
 
 uint32_t ictusi_tracer_take_file(MPI_File file)

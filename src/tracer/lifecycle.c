@@ -59,7 +59,7 @@ static int tracer_agree(int err, struct ictus_why *why)
 }
 
 /* Choose the cheapest way to read the clock's source. */
-static void choose_ticks(struct tracer *t)
+static void lifecycle_choose_ticks(struct tracer *t)
 {
     struct source *source = t->clock->source;
     const char *name = source->ops->name;
@@ -82,7 +82,7 @@ static void choose_ticks(struct tracer *t)
 }
 
 /* As asked for; else on the counter, where every machine of the job has a dependable one. */
-static int make_clock(struct tracer *t, struct ictus_why *why)
+static int lifecycle_make_clock(struct tracer *t, struct ictus_why *why)
 {
     const char *sync = t->settings.sync;
     const char *source = t->settings.clock;
@@ -98,7 +98,7 @@ static int make_clock(struct tracer *t, struct ictus_why *why)
     return ictus_clock_create_why(t->comm, spec[0] ? spec : NULL, &t->clock, why);
 }
 
-static int open_log(struct tracer *t, struct ictus_why *why)
+static int lifecycle_open_log(struct tracer *t, struct ictus_why *why)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/%d.log", t->setup.directory, t->rank);
@@ -120,7 +120,7 @@ enum {
     COUNTER_SLOTS = 1 << 18
 };
 
-static int make_tables(struct tracer *t, struct ictus_why *why)
+static int lifecycle_make_tables(struct tracer *t, struct ictus_why *why)
 {
     const size_t requests =
         t->settings.requests > 0
@@ -136,7 +136,7 @@ static int make_tables(struct tracer *t, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int choose_calls(struct tracer *t, struct ictus_why *why)
+static int lifecycle_choose_calls(struct tracer *t, struct ictus_why *why)
 {
     char missing[256];
     for (int i = 0; i < TRACE_FUNCTIONS; i++) {
@@ -165,7 +165,7 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
  * When to synchronise again is decided by all alike, whatever each was told: as the root was. So is
  * where raw files go that are not beside the archive: to a directory of this job.
  */
-static void share_settings(struct tracer *t)
+static void lifecycle_share_settings(struct tracer *t)
 {
     double shared[] = {t->settings.resync_every_s, (double)t->settings.resync_barriers};
     (void)REAL(Bcast)(shared, 2, MPI_DOUBLE, 0, t->comm);
@@ -178,7 +178,7 @@ static void share_settings(struct tracer *t)
 }
 
 /* The file of statistics, where they were asked for. */
-static int open_tally(struct tracer *t, struct ictus_why *why)
+static int lifecycle_open_tally(struct tracer *t, struct ictus_why *why)
 {
     char path[4096];
     if (!t->settings.statistics) {
@@ -201,8 +201,8 @@ static int tracer_prepare(struct tracer *t, struct ictus_why *why)
     if (err) {
         return err;
     }
-    share_settings(t);
-    err = choose_calls(t, why);
+    lifecycle_share_settings(t);
+    err = lifecycle_choose_calls(t, why);
     if (!err && t->rank == 0) {
         err = t->spawned ? ictusi_directory_make_spawned(&t->settings, why)
                          : ictusi_directory_make(&t->settings, why);
@@ -222,13 +222,13 @@ static int tracer_prepare(struct tracer *t, struct ictus_why *why)
     t->setup.limit_bytes = t->settings.limit_bytes ? t->settings.limit_bytes : UINT64_MAX;
     err = ictusi_directory_raw(&t->settings, t->setup.directory, sizeof(t->setup.directory), why);
     if (!err) {
-        err = open_log(t, why);
+        err = lifecycle_open_log(t, why);
     }
     if (!err) {
-        err = open_tally(t, why);
+        err = lifecycle_open_tally(t, why);
     }
     if (!err) {
-        err = make_tables(t, why);
+        err = lifecycle_make_tables(t, why);
     }
     return tracer_agree(err, why);
 }
@@ -318,7 +318,7 @@ static void record_first_sync(struct recorder *r, uint64_t from)
     recorder_timed(r, RECORD_LEAVE, REGION_SYNC, recorder_ticks(r));
 }
 
-static void find_sampling(struct tracer *t)
+static void lifecycle_find_sampling(struct tracer *t)
 {
     t->sample_ticks = (uint64_t)(t->settings.metrics_every_s * 1e9);
     if (t->scale.multiplier) {
@@ -328,11 +328,11 @@ static void find_sampling(struct tracer *t)
 }
 
 /* This thread's recorder and the tables that need one; the same result on every process. */
-static int join_first(struct tracer *t, struct ictus_why *why)
+static int lifecycle_join_first(struct tracer *t, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     (void)pthread_key_create(&t->key, ictusi_tracer_thread_ended);
-    find_sampling(t);
+    lifecycle_find_sampling(t);
     t->sweeps = t->settings.resync_every_s > 0.0 || t->settings.resync_barriers > 0;
     atomic_store(&t->state, TRACER_RUNNING);
     const struct recorder *r = ictusi_tracer_join();
@@ -417,12 +417,12 @@ bool ictusi_tracer_start(const struct begin_call *call)
     t->speaks = t->rank == 0;
     int err = tracer_prepare(t, &why);
     if (!err) {
-        err = make_clock(t, &why);
+        err = lifecycle_make_clock(t, &why);
     }
     if (!err) {
-        choose_ticks(t);
+        lifecycle_choose_ticks(t);
         log_header(t);
-        err = join_first(t, &why);
+        err = lifecycle_join_first(t, &why);
     }
     if (err) {
         ictusi_tracer_say("%s; the program runs without tracing",

@@ -36,7 +36,8 @@ ICTUS_API int ictus_event_define(const char *name)
     return mark_define(&ictusi_tracer.next_name, 'P', name, NULL);
 }
 
-static inline void put_event(struct recorder *r, unsigned event, uint64_t value, uint64_t ticks)
+static inline void marks_put_event(struct recorder *r, unsigned event, uint64_t value,
+                                   uint64_t ticks)
 {
     recorder_timed_words(r, RECORD_EVENT, event, ticks, &value, 1);
 }
@@ -48,7 +49,7 @@ static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t val
     if (!r || event < 0 || event > NUMBERS_MAX) {
         return;
     }
-    put_event(r, (unsigned)event, value, recorder_ticks(r));
+    marks_put_event(r, (unsigned)event, value, recorder_ticks(r));
 }
 
 ICTUS_API void ictus_event(int event, uint64_t value)
@@ -59,7 +60,7 @@ ICTUS_API void ictus_event(int event, uint64_t value)
                              !muted && r->pos <= r->soft && r->flush_ticks == 0 &&
                              r->kind == TICKS_TSC,
                          1)) {
-        put_event(r, (unsigned)event, value, ticks_read(TICKS_TSC, r->clock));
+        marks_put_event(r, (unsigned)event, value, ticks_read(TICKS_TSC, r->clock));
     } else {
         event_slowly(event, value);
     }

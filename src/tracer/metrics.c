@@ -24,7 +24,7 @@ struct metric_events {
     int group_count;
 };
 
-static void open_next(struct metric_events *e, uint32_t type, uint64_t config)
+static void metric_open_next(struct metric_events *e, uint32_t type, uint64_t config)
 {
     const int n = e->count++;
     const int last = e->group_count - 1;
@@ -66,7 +66,7 @@ void ictusi_tracer_metrics_join(struct recorder *r)
     r->events = set->perf_count ? calloc(1, sizeof(*r->events)) : NULL;
     for (int i = 0; r->events && i < set->count; i++) {
         if (set->usage[i] < 0) {
-            open_next(r->events, set->perf_type[i], set->perf_config[i]);
+            metric_open_next(r->events, set->perf_type[i], set->perf_config[i]);
         }
     }
 }

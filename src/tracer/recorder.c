@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Allocate file space now, where a full disk is an error code and not a SIGBUS in the program. */
-static int reserve_space(int fd, off_t from, size_t bytes)
+static int recorder_reserve_space(int fd, off_t from, size_t bytes)
 {
     struct rlimit limit;
     /* Beyond it the kernel sends SIGXFSZ, and that would end a program that knows nothing of
@@ -46,7 +46,7 @@ static int reserve_space(int fd, off_t from, size_t bytes)
  * reserves blocks and marks the page dirty: on ext4 as long as some hundred records). MAP_POPULATE
  * is not enough, since it only reads the pages of a shared mapping. The file is new and all zeros.
  */
-static int touch_window(void *memory, size_t bytes)
+static int recorder_touch_window(void *memory, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
     const int failed = madvise(memory, bytes, MADV_POPULATE_WRITE);
@@ -65,13 +65,13 @@ static int touch_window(void *memory, size_t bytes)
  * Map the window at the end of the file. Beyond soft there is room for two of the longest records:
  * for the one that passes it, and for what is said when there is no other window.
  */
-static int map_window(struct recorder *r)
+static int recorder_map_window(struct recorder *r)
 {
     if (r->file_bytes + r->window_bytes > r->limit_bytes) {
         errno = EFBIG;
         return -1;
     }
-    if (reserve_space(r->fd, (off_t)r->file_bytes, r->window_bytes)) {
+    if (recorder_reserve_space(r->fd, (off_t)r->file_bytes, r->window_bytes)) {
         return -1;
     }
     void *memory = mmap(NULL, r->window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
@@ -79,7 +79,7 @@ static int map_window(struct recorder *r)
     if (memory == MAP_FAILED) {
         return -1;
     }
-    if (touch_window(memory, r->window_bytes)) {
+    if (recorder_touch_window(memory, r->window_bytes)) {
         const int why = errno;
         (void)munmap(memory, r->window_bytes);
         errno = why;
@@ -92,7 +92,7 @@ static int map_window(struct recorder *r)
     return 0;
 }
 
-static int open_file(struct recorder *r, const struct recorder_setup *setup)
+static int recorder_open_file(struct recorder *r, const struct recorder_setup *setup)
 {
     char path[4096];
     struct raw_header header = {.table_hash = setup->table_hash,
@@ -141,7 +141,7 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
             r->counted[i] = (struct counted){.place = COUNTED_NOWHERE};
         }
         ictusi_recorder_divert(r, AFTER_TALLY);
-    } else if (open_file(r, setup) || map_window(r)) {
+    } else if (recorder_open_file(r, setup) || recorder_map_window(r)) {
         const int why = errno;
         ictusi_recorder_divert(r, AFTER_FULL);
         errno = why;
@@ -234,7 +234,7 @@ void ictusi_recorder_switch(struct recorder *r)
     uint64_t *old = r->window;
     /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
     ictusi_recorder_rest(r);
-    if (map_window(r)) {
+    if (recorder_map_window(r)) {
         recorder_fill(r, errno);
         return;
     }

@@ -86,7 +86,7 @@ static void request_end(struct recorder *r, const struct trace_request *request,
  * Whether the handle's operation was complete when its call returned. MPI libraries hand out one
  * and the same handle for all of those, so that threads would meet in its place of the table.
  */
-static bool complete_already(MPI_Request handle)
+static bool request_is_complete(MPI_Request handle)
 {
     int flag = 0;
     return ictusi_tracer.multiple &&
@@ -108,7 +108,7 @@ void ictusi_request_track(struct recorder *r, MPI_Request handle,
     const bool may_share =
         !request->persistent && request->kind != REQUEST_RECV && request->kind != REQUEST_FILE;
     const struct trace_request *known = may_share ? request_find(handle) : NULL;
-    if (may_share && ((known && !known->persistent) || complete_already(handle))) {
+    if (may_share && ((known && !known->persistent) || request_is_complete(handle))) {
         request_end(r, request, MPI_STATUS_IGNORE);
     } else {
         request_put(REQUEST_KEY(handle), request);
@@ -301,7 +301,7 @@ void ictusi_tracer_note_started(struct recorder *r, int count, const MPI_Request
     }
 }
 
-static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
+static void request_note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
 {
     struct trace_request *request = request_find(handle);
     if (!request) {
@@ -391,11 +391,11 @@ void ictusi_tracer_return_handles(struct recorder *r, int count)
 
 /* Where nothing is held, its completion was recorded as it began: what the table has under its
  * handle now is another thread's. */
-static void kept_done(struct recorder *r, int index, const MPI_Status *status)
+static void request_note_kept(struct recorder *r, int index, const MPI_Status *status)
 {
     struct trace_request *held = &r->held[index];
     if (!ictusi_tracer.multiple || held->persistent) {
-        note_done(r, r->handles[index], status);
+        request_note_done(r, r->handles[index], status);
     } else if (held->kind != REQUEST_NONE) {
         request_end(r, held, status);
         held->kind = REQUEST_NONE;
@@ -407,7 +407,7 @@ void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status
     for (int i = 0; i < count; i++) {
         /* The errors within statuses are set where the call itself failed, and only there. */
         if (err == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
-            kept_done(r, i, &statuses[i]);
+            request_note_kept(r, i, &statuses[i]);
         }
     }
 }
@@ -415,7 +415,7 @@ void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status
 void ictusi_tracer_note_any_done(struct recorder *r, int index, const MPI_Status *status)
 {
     if (index >= 0 && index < r->room) {
-        kept_done(r, index, status);
+        request_note_kept(r, index, status);
     }
 }
 
@@ -423,6 +423,6 @@ void ictusi_tracer_note_some_done(struct recorder *r, int count, const int *indi
                                   const MPI_Status *statuses)
 {
     for (int i = 0; i < count && indices[i] < r->room; i++) {
-        kept_done(r, indices[i], &statuses[i]);
+        request_note_kept(r, indices[i], &statuses[i]);
     }
 }

@@ -146,8 +146,8 @@ static struct window_peers peers_of(MPI_Win win, MPI_Group group)
 }
 
 /* A record for each peer; word: its word 1. */
-static void note_peers(struct recorder *r, const struct trace_window *window,
-                       const struct window_peers *peers, enum record_kind kind, uint64_t word)
+static void rma_note_peers(struct recorder *r, const struct trace_window *window,
+                           const struct window_peers *peers, enum record_kind kind, uint64_t word)
 {
     for (int i = 0; i < peers->count; i++) {
         if (peers->ranks[i] >= 0) {
@@ -170,7 +170,7 @@ void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
         peers_forget(&window->exposed);
         window->exposed = peers_of(win, origins);
         /* No notice: MPI may let an origin go on, and even complete, before it is here. */
-        note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_POSTED);
+        rma_note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_POSTED);
     }
 }
 
@@ -188,7 +188,7 @@ void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
-        note_peers(r, window, &window->accessed, RECORD_RMA_GIVEN, 0);
+        rma_note_peers(r, window, &window->accessed, RECORD_RMA_GIVEN, 0);
     }
 }
 
@@ -205,7 +205,7 @@ void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
-        note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_GOT);
+        rma_note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_GOT);
         peers_forget(&window->exposed);
     }
 }

@@ -42,7 +42,7 @@ static void sessions_detach(struct tracer *t)
 }
 
 /* How many processes the job has, as far as the process's launcher told it. Local. */
-static int count_processes(void)
+static int sessions_count_processes(void)
 {
     int size = 0;
     MPI_Group group = MPI_GROUP_NULL;
@@ -148,7 +148,7 @@ void ictusi_sessions_made(struct begin_call begin, int err, const MPI_Comm *comm
     }
     (void)REAL(Comm_size)(*comm, &size);
     (void)REAL(Comm_test_inter)(*comm, &inter);
-    if (inter || size != count_processes()) {
+    if (inter || size != sessions_count_processes()) {
         return;
     }
     begin.all = *comm;

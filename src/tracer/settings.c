@@ -52,8 +52,8 @@ bool ictusi_settings_wanted(void)
     return directory && directory[0];
 }
 
-static int read_text(const struct setting_row *row, const char *text, char *member,
-                     struct ictus_why *why)
+static int setting_read(const struct setting_row *row, const char *text, char *member,
+                        struct ictus_why *why)
 {
     if (strlen(text) >= row->room) {
         return ictus_because(why, ICTUS_ERR_SPEC, "%s is longer than %zu bytes", row->variable,
@@ -101,7 +101,7 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
         const char *text = given && given[0] ? given : row->fallback;
         void *member = (char *)settings + row->offset;
         if (row->type == SETTING_TEXT) {
-            const int err = read_text(row, text, member, why);
+            const int err = setting_read(row, text, member, why);
             if (err) {
                 return err;
             }

@@ -13,7 +13,7 @@
 enum { QUESTIONS = 4 };
 
 /* How many world collectives from now the next question comes. Decided by the root. */
-static uint64_t next_distance(const struct tracer *t, double since_s, uint64_t calls)
+static uint64_t sweeps_next_distance(const struct tracer *t, double since_s, uint64_t calls)
 {
     const double interval_s = t->settings.resync_every_s / QUESTIONS;
     if (since_s <= 0.0) {
@@ -26,14 +26,14 @@ static uint64_t next_distance(const struct tracer *t, double since_s, uint64_t c
     return distance < 1.0 ? 1 : (uint64_t)distance;
 }
 
-static bool ask_root(struct tracer *t)
+static bool sweeps_ask_root(struct tracer *t)
 {
     const int64_t now = ticks_monotonic_ns();
     uint64_t answer[2] = {0, 0};
     if (t->rank == 0) {
         const double since_s = (double)(now - t->last_question_ns) * 1e-9;
         answer[0] = (double)(now - t->last_sync_ns) * 1e-9 >= t->settings.resync_every_s;
-        answer[1] = next_distance(t, since_s, t->world_calls - t->last_question_call);
+        answer[1] = sweeps_next_distance(t, since_s, t->world_calls - t->last_question_call);
     }
     t->last_question_ns = now;
     t->last_question_call = t->world_calls;
@@ -52,7 +52,7 @@ void ictusi_sweep(struct recorder *r, enum coll_op op)
         due = t->world_barriers % (uint64_t)t->settings.resync_barriers == 0;
     }
     if (t->settings.resync_every_s > 0.0 && t->world_calls >= t->next_check) {
-        due = ask_root(t) || due;
+        due = sweeps_ask_root(t) || due;
     }
     if (due && r) {
         (void)ictusi_tracer_sync();

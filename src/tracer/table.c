@@ -119,7 +119,7 @@ void *ictusi_table_find(const struct table *table, uint64_t key)
 }
 
 /* Count a key in or out of the buckets before the one that holds it. */
-static void count_passed(struct table *table, uint64_t key, uint64_t last, uint64_t step)
+static void table_count_passed(struct table *table, uint64_t key, uint64_t last, uint64_t step)
 {
     for (uint64_t at = key_scramble(key) & table->mask; at != last; at = (at + 1) & table->mask) {
         atomic_fetch_add_explicit(&table->buckets[at].passed, step, memory_order_acq_rel);
@@ -150,7 +150,7 @@ void *ictusi_table_put(struct table *table, uint64_t key)
         const int slot = bucket_claim(&table->buckets[at], key);
         if (slot >= 0) {
             /* Until it is counted others may miss it: they cannot have its handle from MPI yet. */
-            count_passed(table, key, at, 1);
+            table_count_passed(table, key, at, 1);
             return value_at(table, at, slot);
         }
         at = (at + 1) & table->mask;
@@ -169,7 +169,7 @@ bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
     if (copy) {
         memcpy(copy, value_at(table, bucket, slot), table->value_bytes);
     }
-    count_passed(table, key, bucket, UINT64_MAX); /* minus one */
+    table_count_passed(table, key, bucket, UINT64_MAX); /* minus one */
     atomic_store_explicit(&table->buckets[bucket].keys[slot], 0, memory_order_release);
     return true;
 }

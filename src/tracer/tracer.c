@@ -140,7 +140,7 @@ void ictusi_tracer_mute(bool muted)
 }
 
 /* Keep a line for when there is a file. */
-static void log_early(const char *text, size_t length)
+static void tracer_log_early(const char *text, size_t length)
 {
     struct tracer *t = &ictusi_tracer;
     (void)pthread_mutex_lock(&t->lock);
@@ -180,7 +180,7 @@ void ictusi_tracer_log(const char *format, ...)
     text[length] = '\n';
     /* One write a line: lines of different threads do not mix, and a kill leaves whole ones. */
     if (ictusi_tracer.log_fd < 0) {
-        log_early(text, (size_t)length + 1);
+        tracer_log_early(text, (size_t)length + 1);
     } else if (write(ictusi_tracer.log_fd, text, (size_t)length + 1) < 0) {
         atomic_store(&ictusi_tracer.log_failed, true);
     }

@@ -30,7 +30,7 @@ struct exporting {
     uint64_t first; /* ns: the first event, from which waits are counted */
 };
 
-static void write_text(FILE *out, const char *text)
+static void perfetto_write_text(FILE *out, const char *text)
 {
     (void)fputc('"', out);
     /* Bytes from 0x80 on are UTF-8, which JSON takes as it is. */
@@ -105,7 +105,7 @@ static OTF2_CallbackCode perfetto_on_enter(OTF2_LocationRef location, OTF2_TimeS
     (void)attributes;
     perfetto_record_begin(x, 'B', location, time);
     (void)fputs(",\"name\":", x->out);
-    write_text(x->out, ictusi_archive_name(x->trace, &x->trace->regions, region));
+    perfetto_write_text(x->out, ictusi_archive_name(x->trace, &x->trace->regions, region));
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -208,15 +208,15 @@ static OTF2_CallbackCode perfetto_on_irecv(OTF2_LocationRef location, OTF2_TimeS
     return perfetto_on_recv(location, time, user, attributes, sender, comm, tag, bytes);
 }
 
-static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_ParameterRef parameter,
-                                  uint64_t value)
+static OTF2_CallbackCode perfetto_on_event(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           void *user, OTF2_AttributeList *attributes,
+                                           OTF2_ParameterRef parameter, uint64_t value)
 {
     struct exporting *x = user;
     (void)attributes;
     perfetto_record_begin(x, 'i', location, time);
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
-    write_text(x->out, ictusi_archive_name(x->trace, &x->trace->parameters, parameter));
+    perfetto_write_text(x->out, ictusi_archive_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -241,22 +241,22 @@ static OTF2_CallbackCode perfetto_on_metric(OTF2_LocationRef location, OTF2_Time
         const struct trace_metric *told = &x->trace->metrics.members[member];
         perfetto_record_begin(x, 'C', location, time);
         (void)fputs(",\"name\":", x->out);
-        write_text(x->out, ictusi_archive_string(x->trace, told->name));
+        perfetto_write_text(x->out, ictusi_archive_string(x->trace, told->name));
         (void)fprintf(x->out, ",\"id\":\"%u\",\"args\":{", perfetto_thread(x, location));
         const char *unit = ictusi_archive_string(x->trace, told->unit);
-        write_text(x->out, *unit ? unit : "value");
+        perfetto_write_text(x->out, *unit ? unit : "value");
         (void)fprintf(x->out, ":%.17g}}", value);
     }
     return OTF2_CALLBACK_SUCCESS;
 }
 
 /* A member of a wait that is text, as an argument of a slice. */
-static void write_wait_text(struct exporting *x, const char *name, const json_t *wait,
-                            const char *member)
+static void perfetto_write_wait_text(struct exporting *x, const char *name, const json_t *wait,
+                                     const char *member)
 {
     const char *text = json_string_value(json_object_get(wait, member));
     (void)fprintf(x->out, "\"%s\":", name);
-    write_text(x->out, text ? text : "");
+    perfetto_write_text(x->out, text ? text : "");
     (void)fputc(',', x->out);
 }
 
@@ -269,12 +269,12 @@ static void record_wait(struct exporting *x, char phase, const json_t *wait, dou
     const double since = seconds > 0 ? round(seconds * 1e9) : 0;
     record_begin_ns(x, phase, (OTF2_LocationRef)location, x->first + (uint64_t)since);
     (void)fprintf(x->out, ",\"cat\":\"wait\",\"id\":\"wait-%zu\",\"name\":", number);
-    write_text(x->out, json_string_value(json_object_get(wait, "state")));
+    perfetto_write_text(x->out, json_string_value(json_object_get(wait, "state")));
     if (phase == 'b') {
         (void)fputs(",\"args\":{", x->out);
-        write_wait_text(x, "call", wait, "call");
-        write_wait_text(x, "site", wait, "site");
-        write_wait_text(x, "for_call", wait, "causer_call");
+        perfetto_write_wait_text(x, "call", wait, "call");
+        perfetto_write_wait_text(x, "site", wait, "site");
+        perfetto_write_wait_text(x, "for_call", wait, "causer_call");
         (void)fprintf(x->out, "\"for_rank\":%lld,\"sigma_ns\":",
                       (long long)json_integer_value(json_object_get(wait, "causer_rank")));
         if (json_is_number(sigma)) {
@@ -287,7 +287,7 @@ static void record_wait(struct exporting *x, char phase, const json_t *wait, dou
 }
 
 /* The longest waits, as slices beside the calls. */
-static void write_waits(struct exporting *x, const json_t *waits)
+static void perfetto_write_waits(struct exporting *x, const json_t *waits)
 {
     static const double longest = 1e9; /* s; what is longer is no time of a trace */
     size_t i = 0;
@@ -313,7 +313,7 @@ static void perfetto_write_names(struct exporting *x)
         (void)fprintf(x->out,
                       "%s{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":",
                       x->begun ? ",\n" : "\n", (unsigned)row->ref);
-        write_text(x->out, ictusi_archive_string(trace, row->string));
+        perfetto_write_text(x->out, ictusi_archive_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }
@@ -324,7 +324,7 @@ static void perfetto_write_names(struct exporting *x)
                       "{\"name\":",
                       x->begun ? ",\n" : "\n", perfetto_process(x, row->ref),
                       perfetto_thread(x, row->ref));
-        write_text(x->out, ictusi_archive_string(trace, row->string));
+        perfetto_write_text(x->out, ictusi_archive_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }
@@ -345,11 +345,11 @@ static int perfetto_write(struct exporting *x, const json_t *waits)
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiRecvCallback(c, perfetto_on_recv);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIrecvCallback(c, perfetto_on_irecv);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMetricCallback(c, perfetto_on_metric);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetParameterUnsignedIntCallback(c, on_event);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetParameterUnsignedIntCallback(c, perfetto_on_event);
         (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", x->out);
         perfetto_write_names(x);
         err = ictusi_global_events_read(x->trace, c, x);
-        write_waits(x, waits);
+        perfetto_write_waits(x, waits);
         (void)fputs("\n]}\n", x->out);
     }
     OTF2_GlobalEvtReaderCallbacks_Delete(c);

@@ -62,7 +62,7 @@ static const struct layout_comm *part_comm(const struct extraction *x, const str
     return &x->analysis.session.trace->layout.comms[part->meeting->comm];
 }
 
-static int by_member(const void *a, const void *b)
+static int arrivals_by_member(const void *a, const void *b)
 {
     const struct part *p = a;
     const struct part *q = b;
@@ -141,7 +141,7 @@ static int parts_make(struct extraction *x)
                               .rank = rank};
         }
     }
-    qsort(x->parts, x->part_count, sizeof *x->parts, by_member);
+    qsort(x->parts, x->part_count, sizeof *x->parts, arrivals_by_member);
     for (uint64_t i = 1; i < x->part_count; i++) {
         struct part *p = &x->parts[i];
         const bool same = p->meeting->comm == p[-1].meeting->comm && p->rank == p[-1].rank;

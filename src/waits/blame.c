@@ -216,7 +216,7 @@ struct charge {
  * The delays of q against p by call path, into r->charge. They are in the order of r->other's list.
  * What q did while recording was off is unknown, and so is no delay of anybody's.
  */
-static void charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
+static void blame_charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
 {
     ictusi_time_map_clear(&r->own);
     ictusi_time_map_clear(&r->other);
@@ -235,7 +235,7 @@ static void charge_delays(struct replay *r, struct charge *c, const struct sync_
  * Direct is what the causer's delay cost this process, indirect what it cost those that waited for
  * this process in turn.
  */
-static int charge_rows(struct replay *r, const struct charge *c)
+static int blame_charge_rows(struct replay *r, const struct charge *c)
 {
     const double sum = c->delay + c->waits;
     for (uint32_t i = 0; i < r->other.count; i++) {
@@ -260,7 +260,7 @@ static int charge_rows(struct replay *r, const struct charge *c)
  * Open the rate on the causer's own waits, once it gets there. It hangs on the causing call until
  * that is passed. Rates beyond 2^26 are cut, so that sums of many stay within 64 bits.
  */
-static int charge_waits(struct replay *r, const struct charge *c, uint32_t until)
+static int waits_charge(struct replay *r, const struct charge *c, uint32_t until)
 {
     const double sum = c->delay + c->waits;
     const uint32_t index = c->waits > 0 ? rate_new(r) : RATE_NONE;
@@ -287,7 +287,7 @@ static int charge_waits(struct replay *r, const struct charge *c, uint32_t until
  * The wait itself under each history, with the cause that the estimate has; and what is open. Rates
  * are integers of 2^-32 until here.
  */
-static void charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
+static void blame_charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
 {
     const double wait = (double)analysis_wait(r->analysis, c->call);
     double *const lanes = c->all + FIRST_LANE;
@@ -305,13 +305,13 @@ static void charge_lanes(const struct replay *r, struct charge *c, const struct 
     }
 }
 
-static void ready_push(struct replay *r, uint32_t location);
+static void blame_ready_push(struct replay *r, uint32_t location);
 
 /*
  * Divide one wait among what its causer did since both last met, then let go of the causer. The
  * last one that waited for a call sets its location going again, if that has come to this call.
  */
-static int charge_call(struct replay *r, uint32_t location, uint32_t call)
+static int blame_charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
     const struct analysis *a = r->analysis;
     const struct partner *p = partner_at(&a->partners, call);
@@ -321,20 +321,20 @@ static int charge_call(struct replay *r, uint32_t location, uint32_t call)
     c.location = location;
     c.other = p->location;
     c.delay = 0;
-    charge_lanes(r, &c, &r->walkers[location]);
+    blame_charge_lanes(r, &c, &r->walkers[location]);
     r->blame->total += c.direct;
     const struct sync_point sync = ictusi_syncs_before(r->syncs, call);
-    charge_delays(r, &c, &sync);
+    blame_charge_delays(r, &c, &sync);
     int err = ICTUS_OK;
     if (c.delay + c.waits > 0) {
-        err = charge_rows(r, &c);
-        err = err ? err : charge_waits(r, &c, sync.other);
+        err = blame_charge_rows(r, &c);
+        err = err ? err : waits_charge(r, &c, sync.other);
     } else {
         r->blame->unattributed += c.all[ESTIMATE];
     }
     uint32_t *dependents = &replay_call(r, c.cause)->dependents;
     if (*dependents > 0 && --*dependents == 0 && r->walkers[c.other].cursor == c.cause + 1ULL) {
-        ready_push(r, c.other);
+        blame_ready_push(r, c.other);
     }
     return err;
 }
@@ -349,7 +349,7 @@ static void walker_place(struct replay *r, uint32_t location, uint64_t cursor)
                   : INT64_MIN;
 }
 
-static void ready_push(struct replay *r, uint32_t location)
+static void blame_ready_push(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
     if (w->queued || w->cursor == r->analysis->calls.first[location]) {
@@ -369,7 +369,7 @@ static void ready_push(struct replay *r, uint32_t location)
  * which those who waited go first finds the same rates. In this one all locations go back through
  * time together, so that only a part of the trace has to be in memory.
  */
-static uint32_t ready_pop(struct replay *r)
+static uint32_t blame_ready_pop(struct replay *r)
 {
     const uint32_t top = r->ready[0];
     const uint32_t last = r->ready[--r->ready_count];
@@ -418,11 +418,11 @@ static int blame_walk(struct replay *r, uint32_t location)
     walker_close(r, w, call);
     int err = ICTUS_OK;
     if (analysis_wait(r->analysis, call) > 0) {
-        err = charge_call(r, location, (uint32_t)call);
+        err = blame_charge_call(r, location, (uint32_t)call);
     }
     err = err ? err : walker_open(r, w, call);
     walker_place(r, location, call);
-    ready_push(r, location);
+    blame_ready_push(r, location);
     return err;
 }
 
@@ -430,7 +430,7 @@ static int blame_walk(struct replay *r, uint32_t location)
  * Nobody can go on: waits in a circle, in a broken trace. The latest call is passed all the same.
  * Rates of those who then still charge that call are never opened, since it has been passed.
  */
-static bool break_circle(struct replay *r)
+static bool blame_break_circle(struct replay *r)
 {
     const uint64_t locations = r->analysis->session.trace->layout.location_count;
     uint32_t latest = UINT32_MAX;
@@ -446,7 +446,7 @@ static bool break_circle(struct replay *r)
     uint32_t *dependents = &replay_call(r, r->walkers[latest].cursor - 1)->dependents;
     r->blame->cyclic += *dependents;
     *dependents = 0;
-    ready_push(r, latest);
+    blame_ready_push(r, latest);
     return true;
 }
 
@@ -507,13 +507,13 @@ int ictusi_blame_find(struct blame *blame, const struct times *times, const stru
     const uint64_t locations = r.analysis->session.trace->layout.location_count;
     int err = replay_prepare(&r, why);
     for (uint32_t l = 0; l < locations && !err; l++) {
-        ready_push(&r, l);
+        blame_ready_push(&r, l);
     }
     do {
         while (r.ready_count && !err) {
-            err = blame_walk(&r, ready_pop(&r));
+            err = blame_walk(&r, blame_ready_pop(&r));
         }
-    } while (!err && break_circle(&r));
+    } while (!err && blame_break_circle(&r));
     replay_free(&r);
     return err;
 }

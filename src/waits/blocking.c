@@ -26,8 +26,8 @@ struct transfer {
 static bool transfer_of(const struct analysis *a, uint32_t send, uint32_t receive,
                         struct transfer *t)
 {
-    const uint32_t done = other_call(&a->calls, send);
-    const uint32_t posted = other_call(&a->calls, receive);
+    const uint32_t done = call_of_other(&a->calls, send);
+    const uint32_t posted = call_of_other(&a->calls, receive);
     if (done == CALL_NONE || posted == CALL_NONE) {
         return false;
     }
@@ -81,7 +81,7 @@ static double transfer_sigma(const struct analysis *a, const struct transfer *t)
  * A message can be under way from when both sides have come to it, so its time counts from the
  * later of both.
  */
-static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
+static void blocking_learn_message(struct blocking *b, uint32_t send, uint32_t receive)
 {
     const struct analysis *a = b->analysis;
     struct transfer t;
@@ -98,14 +98,14 @@ static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
     b->transfers[size_class(t.size) * BLOCK_TIMES + time_class(took)]++;
 }
 
-static void learn_point(void *self, uint32_t point)
+static void blocking_learn_point(void *self, uint32_t point)
 {
     struct blocking *b = self;
     const struct points *points = &b->analysis->session.history.points;
     const uint32_t link = points->link[point];
     if ((points->kind[point] & POINT_CLASS) == POINT_P2P && (points->kind[point] & POINT_IN) &&
         !(link & NODE_VIRTUAL)) {
-        learn_message(b, link, point);
+        blocking_learn_message(b, link, point);
     }
 }
 
@@ -113,7 +113,7 @@ static void learn_point(void *self, uint32_t point)
  * The upper edge of the class below which 99 of 100 are. The edge and not the middle: longer than a
  * class begins may still be usual.
  */
-static void learn_longest(struct blocking *b)
+static void blocking_learn_longest(struct blocking *b)
 {
     for (size_t s = 0; s < BLOCK_SIZES; s++) {
         const uint32_t *times = &b->transfers[s * BLOCK_TIMES];
@@ -139,8 +139,8 @@ int ictusi_blocking_learn(struct blocking *b, const struct analysis *a)
     if (!b->transfers) {
         return ICTUS_ERR_NOMEM;
     }
-    const int err = ictusi_analysis_visit(a, learn_point, b);
-    learn_longest(b);
+    const int err = ictusi_analysis_visit(a, blocking_learn_point, b);
+    blocking_learn_longest(b);
     return err;
 }
 

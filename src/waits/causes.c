@@ -15,7 +15,7 @@ static double causes_seconds(const struct wait_results *r, double ticks)
     return ticks / (double)r->analysis->session.trace->layout.resolution;
 }
 
-static void set_place(const struct wait_results *r, json_t *object, uint32_t location)
+static void causes_set_place(const struct wait_results *r, json_t *object, uint32_t location)
 {
     const struct layout_location *l = &r->analysis->session.trace->layout.locations[location];
     const json_int_t rank = l->process == LAYOUT_NONE ? -1 : (json_int_t)l->process;
@@ -23,7 +23,7 @@ static void set_place(const struct wait_results *r, json_t *object, uint32_t loc
     (void)json_object_set_new(object, "location", json_integer((json_int_t)l->ref));
 }
 
-static void set_site(const struct wait_results *r, json_t *object, uint32_t path)
+static void causes_set_site(const struct wait_results *r, json_t *object, uint32_t path)
 {
     char text[SITE_TEXT];
     ictusi_paths_text(&r->analysis->paths, path, text, sizeof text);
@@ -38,7 +38,7 @@ static double row_total(const struct blame_row *row)
 }
 
 /* The largest first; equal ones in the order of locations and paths. */
-static int by_blame(const void *a, const void *b)
+static int causes_by_blame(const void *a, const void *b)
 {
     const struct blame_row *x = a;
     const struct blame_row *y = b;
@@ -75,7 +75,7 @@ static double lane_share(const struct blame *d, const struct blame_row *row, int
  * In how many of the histories this is the largest cause. Of equal ones each counts. It takes a
  * look at all rows for each history, and so is asked of the leading ones alone.
  */
-static json_int_t first_draws(const struct blame *d, const struct blame_row *row)
+static json_int_t causes_first_draws(const struct blame *d, const struct blame_row *row)
 {
     json_int_t count = 0;
     for (int k = 0; k < LANES; k++) {
@@ -109,10 +109,10 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
     if (!object) {
         return ICTUS_ERR_NOMEM;
     }
-    set_place(r, object, row->location);
-    set_site(r, object, row->path);
+    causes_set_place(r, object, row->location);
+    causes_set_site(r, object, row->path);
     if (leading && d->total_lanes[0] > 0) {
-        (void)json_object_set_new(object, "first_draws", json_integer(first_draws(d, row)));
+        (void)json_object_set_new(object, "first_draws", json_integer(causes_first_draws(d, row)));
         (void)json_object_set_new(object, "draws", json_integer(LANES));
     }
     return json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
@@ -123,7 +123,7 @@ static int delays_json(const struct wait_results *r, json_t *list)
     enum { LEADING = 8 };
     int err = ICTUS_OK;
     if (r->blame->count > 0) { /* else there may be no list */
-        qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, by_blame);
+        qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, causes_by_blame);
     }
     for (uint64_t i = 0; i < r->blame->count && !err; i++) {
         err = cause_json(r, &r->blame->list[i], i < LEADING, list);
@@ -132,7 +132,7 @@ static int delays_json(const struct wait_results *r, json_t *list)
 }
 
 /* share_low and share_high: over error histories, as walk_lanes() found them. */
-static int critical_locations_json(const struct wait_results *r, json_t *list)
+static int causes_critical_locations_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
     int err = ICTUS_OK;
@@ -144,7 +144,7 @@ static int critical_locations_json(const struct wait_results *r, json_t *list)
                                    "rank", "time_s", causes_seconds(r, (double)c->by_location[l]),
                                    "share", (double)c->by_location[l] / (double)c->length,
                                    "share_low", c->low[l], "share_high", c->high[l]);
-        set_place(r, object, l);
+        causes_set_place(r, object, l);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     return err;
@@ -161,7 +161,7 @@ static double location_count(const struct analysis *a)
 }
 
 /* Imbalance: how much longer the path is in a region than locations are on average. */
-static int critical_paths_json(const struct wait_results *r, json_t *list)
+static int causes_critical_paths_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
     const double locations = location_count(r->analysis);
@@ -181,7 +181,7 @@ static int critical_paths_json(const struct wait_results *r, json_t *list)
                                    "site", "time_s", causes_seconds(r, ticks), "share",
                                    c->length > 0 ? ticks / (double)c->length : 0, "imbalance_s",
                                    causes_seconds(r, ticks > mean ? ticks - mean : 0));
-        set_site(r, object, path);
+        causes_set_site(r, object, path);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     return err;
@@ -248,7 +248,7 @@ static int sites_json(const struct wait_results *r, json_t *list)
                       causes_seconds(r, fmax(0, all - skew.estimate)), "skew_share",
                       fmin(1, skew.estimate / all), "skew_low", low, "skew_high", high, "verdict",
                       causes_verdict_of(low, high));
-        set_site(r, object, site->path);
+        causes_set_site(r, object, site->path);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     return err;
@@ -258,7 +258,7 @@ int ictusi_causes_json(const struct wait_results *r, json_t *list)
 {
     int err = delays_json(r, list);
     err = err ? err : segments_json(r, list);
-    err = err ? err : critical_locations_json(r, list);
-    err = err ? err : critical_paths_json(r, list);
+    err = err ? err : causes_critical_locations_json(r, list);
+    err = err ? err : causes_critical_paths_json(r, list);
     return err ? err : sites_json(r, list);
 }

@@ -20,7 +20,7 @@ struct walk {
 };
 
 /* Where the path begins: the location that ends last. */
-static uint32_t last_location(const struct analysis *a)
+static uint32_t critical_last_location(const struct analysis *a)
 {
     const uint64_t locations = a->session.trace->layout.location_count;
     uint32_t last = 0;
@@ -116,7 +116,7 @@ static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64
 static int walk_back(struct walk *w, struct ictus_why *why)
 {
     const struct analysis *a = w->times->analysis;
-    uint32_t location = last_location(a);
+    uint32_t location = critical_last_location(a);
     uint64_t to = a->calls.first[location + 1] - 1;
     uint64_t at = to;
     int64_t end = call_at(&a->calls, to)->leave;
@@ -145,7 +145,7 @@ static int walk_back(struct walk *w, struct ictus_why *why)
                               why);
 }
 
-static int by_share(const void *a, const void *b)
+static int critical_by_share(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -177,7 +177,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
             const double own = (double)spent[(size_t)lane * n + l];
             shares[lane] = lengths[lane] > 0 ? own / lengths[lane] : 0;
         }
-        qsort(shares, LANES, sizeof *shares, by_share);
+        qsort(shares, LANES, sizeof *shares, critical_by_share);
         /* The second at either end: between these two of 80 lies 77/81 = 95 % of what is drawn. */
         c->low[l] = shares[1];
         c->high[l] = shares[LANES - 2];

@@ -31,7 +31,7 @@ bool ictusi_epochs_ends(const struct analysis *a, uint32_t call)
 }
 
 /* Which side of an epoch a notice belongs to; EPOCH_SIDES: none. */
-static enum epoch_side notice_side(const struct analysis *a, const struct notice *n)
+static enum epoch_side epoch_side_of_notice(const struct analysis *a, const struct notice *n)
 {
     switch (n->kind) {
     case NOTICE_GOT:
@@ -49,7 +49,7 @@ static enum epoch_side notice_side(const struct analysis *a, const struct notice
     }
 
 /* The sides of one kind in the order of their calls, for numbering. */
-static int by_side(const void *a, const void *b)
+static int epochs_by_side(const void *a, const void *b)
 {
     const struct epoch *p = a;
     const struct epoch *q = b;
@@ -146,8 +146,8 @@ int ictusi_epochs_find(const struct analysis *a, epoch_fn *found, void *self)
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < n; i++) {
-        const struct notice *one = notice_at(&a->calls, i);
-        const enum epoch_side side = notice_side(a, one);
+        const struct notice *one = call_notice_at(&a->calls, i);
+        const enum epoch_side side = epoch_side_of_notice(a, one);
         const bool at_origin = side == EPOCH_COMPLETE;
         if (side != EPOCH_SIDES) {
             list[count++] = (struct epoch){.window = one->window,
@@ -157,7 +157,7 @@ int ictusi_epochs_find(const struct analysis *a, epoch_fn *found, void *self)
                                            .side = (uint8_t)side};
         }
     }
-    qsort(list, count, sizeof *list, by_side);
+    qsort(list, count, sizeof *list, epochs_by_side);
     for (uint64_t i = 1; i < count; i++) {
         const bool next = epoch_same(&list[i], &list[i - 1]) && list[i].side == list[i - 1].side;
         list[i].number = next ? list[i - 1].number + 1 : 0;

@@ -240,7 +240,7 @@ static int follow_switched(struct scan_tap *tap, OTF2_TimeStamp stamp, bool off)
     return f->err;
 }
 
-static bool carries_data(uint8_t kind)
+static bool follow_carries_data(uint8_t kind)
 {
     const uint8_t class = kind & POINT_CLASS;
     return class == POINT_P2P || class == POINT_COLLECTIVE;
@@ -268,7 +268,7 @@ static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t poi
         f->history->points.note[point].lock = false;
     }
     /* Events of threads lie in no call of a library by nature; messages and collectives should. */
-    c->bare += carries_data(kind) && !f->open;
+    c->bare += follow_carries_data(kind) && !f->open;
     return f->err;
 }
 
@@ -369,11 +369,11 @@ static int follow_note(struct follower *f, uint32_t call, uint32_t peer, uint32_
     struct store *list = &f->calls->notices;
     const int err = ictusi_store_grow(list, 1, f->why);
     if (!err) {
-        *notice_at(f->calls, list->count++) = (struct notice){.call = call,
-                                                              .location = f->location,
-                                                              .peer = peer,
-                                                              .window = window,
-                                                              .kind = (uint8_t)kind};
+        *call_notice_at(f->calls, list->count++) = (struct notice){.call = call,
+                                                                   .location = f->location,
+                                                                   .peer = peer,
+                                                                   .window = window,
+                                                                   .kind = (uint8_t)kind};
     }
     return err;
 }

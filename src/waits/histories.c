@@ -31,7 +31,7 @@ static bool offsets_constant(const struct layout_location *a)
  * Two processes whose archive offsets differ do not read one clock. A tracer may note the same
  * offset of one clock at another instant in each process.
  */
-static bool same_offsets(const struct layout_location *a, const struct layout_location *b)
+static bool histories_same_offsets(const struct layout_location *a, const struct layout_location *b)
 {
     if (a->offset_count == 0 || b->offset_count == 0) {
         return true;
@@ -73,7 +73,7 @@ static bool clocks_by_process(const struct session *s)
             const uint32_t b = trace->layout.locations[k].process;
             if (a != LAYOUT_NONE && b != LAYOUT_NONE && a != b &&
                 trace->layout.processes[a].node == trace->layout.processes[b].node &&
-                !same_offsets(&trace->layout.locations[i], &trace->layout.locations[k])) {
+                !histories_same_offsets(&trace->layout.locations[i], &trace->layout.locations[k])) {
                 return true;
             }
         }

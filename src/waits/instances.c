@@ -16,7 +16,7 @@ static bool instance_longer(const struct wait_instance *a, const struct wait_ins
     return a->ticks != b->ticks ? a->ticks > b->ticks : a->call < b->call;
 }
 
-static int by_length(const void *a, const void *b)
+static int instances_by_length(const void *a, const void *b)
 {
     return instance_longer(a, b) ? -1 : instance_longer(b, a) ? 1 : 0;
 }
@@ -77,5 +77,5 @@ void ictusi_instances_begin(struct wait_instances *w, const struct analysis *a)
 
 void ictusi_instances_end(struct wait_instances *w)
 {
-    qsort(w->list, w->count, sizeof *w->list, by_length);
+    qsort(w->list, w->count, sizeof *w->list, instances_by_length);
 }

@@ -65,7 +65,7 @@ static const int64_t *delays_row(const struct least_delays *seen, const struct d
     return &seen->delay[pair->row[way] * seen->cells];
 }
 
-static bool talks_both_ways(const struct delay_pair *pair)
+static bool message_errors_talks_both_ways(const struct delay_pair *pair)
 {
     return pair->row[0] != DELAY_NO_ROW && pair->row[1] != DELAY_NO_ROW;
 }
@@ -182,7 +182,7 @@ static int network_init(struct network *n, const struct least_delays *seen, cons
     }
     for (uint64_t i = 0; i < seen->pair_count; i++) {
         const struct delay_pair *pair = &seen->pairs[i];
-        if (talks_both_ways(pair)) {
+        if (message_errors_talks_both_ways(pair)) {
             const double forth = delays_excess(delays_row(seen, pair, 0), seen->cells);
             const double back = delays_excess(delays_row(seen, pair, 1), seen->cells);
             n->scatter[n->count] = fmax(0.5, sqrt(3 * (forth * forth + back * back) / 4));

@@ -109,7 +109,7 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
 }
 
 /* A call that completes several sends waits for the latest receive. */
-static void possible_note(struct finding *f, uint32_t call, uint32_t posted)
+static void partners_possible_note(struct finding *f, uint32_t call, uint32_t posted)
 {
     const struct waiting_call *c = call_at(&f->analysis->calls, call);
     const struct waiting_call *k = call_at(&f->analysis->calls, posted);
@@ -134,7 +134,7 @@ static void possible_note(struct finding *f, uint32_t call, uint32_t posted)
 }
 
 /* What calls may have waited beyond the wait that is certain of them. */
-static void possible_tell(const struct finding *f)
+static void partners_possible_tell(const struct finding *f)
 {
     for (uint64_t i = 0; i < f->possible_count; i++) {
         const struct possible *p = &f->possible[i];
@@ -155,7 +155,8 @@ static bool call_has(const struct finding *f, uint32_t call, enum region_trait t
  * Who probes for a message waits there, and not in the receive that follows. No record says which
  * message a probe saw; one that was sent after it returned was another one's.
  */
-static void propose_probe(struct finding *f, uint32_t receive, uint32_t posted, uint32_t sent)
+static void partners_propose_probe(struct finding *f, uint32_t receive, uint32_t posted,
+                                   uint32_t sent)
 {
     const struct analysis *a = f->analysis;
     if (!f->probes || posted != call_of_point(&a->calls, receive)) {
@@ -174,16 +175,16 @@ static void propose_probe(struct finding *f, uint32_t receive, uint32_t posted, 
 }
 
 /* The send that a receive waited for, and the receive that a send may have. */
-static void propose_message(struct finding *f, uint32_t receive)
+static void partners_propose_message(struct finding *f, uint32_t receive)
 {
     const struct analysis *a = f->analysis;
     const uint32_t send = a->session.history.points.link[receive];
     const uint32_t waiter = call_of_point(&a->calls, receive);
     partners_propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
-    const uint32_t completes = other_call(&a->calls, send);
-    const uint32_t posted = other_call(&a->calls, receive);
+    const uint32_t completes = call_of_other(&a->calls, send);
+    const uint32_t posted = call_of_other(&a->calls, receive);
     if (posted != CALL_NONE) {
-        propose_probe(f, receive, posted, call_of_point(&a->calls, send));
+        partners_propose_probe(f, receive, posted, call_of_point(&a->calls, send));
     }
     if (completes == CALL_NONE || posted == CALL_NONE) {
         return;
@@ -193,7 +194,7 @@ static void propose_message(struct finding *f, uint32_t receive)
         partners_propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
         break;
     case BLOCK_POSSIBLE:
-        possible_note(f, completes, posted);
+        partners_possible_note(f, completes, posted);
         break;
     default:
         break;
@@ -213,7 +214,7 @@ static enum wait_state pair_state(const struct finding *f, uint32_t point)
 /*
  * Waits for windows' epochs and locks are found elsewhere and compete with all others for the call.
  */
-static void propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
+static void partners_propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
 {
     partners_propose(self, call, cause, state, NODE_NONE);
 }
@@ -373,7 +374,7 @@ static void node_judge(struct finding *f, uint32_t node)
  * The last of the others that a member of a collective may have waited for. It is kept with the
  * node it came through if the last one can be looked for anew in each history (sums.c).
  */
-static void propose_member(struct finding *f, uint32_t point, uint32_t node)
+static void partners_propose_member(struct finding *f, uint32_t point, uint32_t node)
 {
     const struct analysis *a = f->analysis;
     const struct latest *l = &f->nodes[node & NODE_INDEX];
@@ -393,7 +394,7 @@ static void propose_member(struct finding *f, uint32_t point, uint32_t node)
 }
 
 /* What kind of cause lies at the other end of a point that waits: a node, a send, or a notice. */
-static void propose_point(void *self, uint32_t point)
+static void partners_propose_point(void *self, uint32_t point)
 {
     struct finding *f = self;
     const struct analysis *a = f->analysis;
@@ -403,9 +404,9 @@ static void propose_point(void *self, uint32_t point)
         return;
     }
     if (link & NODE_VIRTUAL) {
-        propose_member(f, point, link);
+        partners_propose_member(f, point, link);
     } else if ((points->kind[point] & POINT_CLASS) == POINT_P2P) {
-        propose_message(f, point);
+        partners_propose_message(f, point);
     } else if ((points->kind[point] & POINT_CLASS) != POINT_RMA ||
                !ictusi_epochs_ends(a, call_of_point(&a->calls, point))) {
         partners_propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
@@ -468,11 +469,11 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
             node_gather(&f, (uint32_t)i);
             analysis_pass(a, &passed, CALLS_APART * (uint64_t)a->session.graph.vnodes[i].in_count);
         }
-        err = ictusi_analysis_visit(a, propose_point, &f);
-        err = err ? err : ictusi_epochs_find(a, propose_epoch, &f);
-        err = err ? err : ictusi_window_locks_find(a, propose_epoch, &f);
+        err = ictusi_analysis_visit(a, partners_propose_point, &f);
+        err = err ? err : ictusi_epochs_find(a, partners_propose_epoch, &f);
+        err = err ? err : ictusi_window_locks_find(a, partners_propose_epoch, &f);
         partners_order(&f);
-        possible_tell(&f);
+        partners_possible_tell(&f);
     }
     ictusi_blocking_free(&f.blocking);
     ictusi_idmap_fini(&f.possible_index);

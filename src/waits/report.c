@@ -36,7 +36,7 @@ static const char *const kind_names[] = {
  * The trace's ticks become seconds here and nowhere before. Without known errors of the clocks a
  * sum is an upper limit only: its interval begins at 0 and has no end.
  */
-static bool set_sum(const struct wait_results *r, json_t *object, const struct wait_sum *sum)
+static bool report_set_sum(const struct wait_results *r, json_t *object, const struct wait_sum *sum)
 {
     const struct sum_range range = ictusi_sum_range(sum);
     const bool unknown = r->analysis->histories.source == SIGMA_UNKNOWN;
@@ -57,12 +57,12 @@ static bool set_sum(const struct wait_results *r, json_t *object, const struct w
 }
 
 /* The states of enum wait_state after WAIT_STATES are parts of others, or possible only. */
-static bool is_wait(uint32_t state)
+static bool report_is_wait(uint32_t state)
 {
     return state < WAIT_STATES;
 }
 
-static json_t *left_out_json(const struct wait_results *r)
+static json_t *report_left_out_json(const struct wait_results *r)
 {
     const struct analysis *a = r->analysis;
     const struct graph *g = &a->session.graph;
@@ -77,14 +77,14 @@ static json_t *left_out_json(const struct wait_results *r)
  * Sum over the states that are waits: wrong order is a part of late sender, and what is only
  * possible, or a completion, is not waiting. Those come after WAIT_STATES.
  */
-static json_t *whole_json(const struct wait_results *r)
+static json_t *report_whole_json(const struct wait_results *r)
 {
     const struct analysis *a = r->analysis;
     const struct trace *trace = a->session.trace;
     struct wait_sum *sum = calloc(1, sizeof *sum);
     json_t *object = NULL;
     for (uint64_t i = 0; sum && i < r->rows->count; i++) {
-        if (is_wait(r->rows->list[i].state)) {
+        if (report_is_wait(r->rows->list[i].state)) {
             ictusi_sum_add(sum, &r->rows->list[i].sum);
         }
     }
@@ -97,11 +97,11 @@ static json_t *whole_json(const struct wait_results *r)
             (json_int_t)trace->layout.node_count, "wall_s", report_seconds(r, wall), "rank_time_s",
             report_seconds(r, r->rank_ticks), "sigma_source", source_names[a->histories.source],
             "clock_sigma_ns", report_seconds(r, a->histories.worst) * 1e9, "left_out",
-            left_out_json(r));
+            report_left_out_json(r));
         (void)json_object_set_new(object, "unattributed_s",
                                   json_real(report_seconds(r, r->blame->unattributed)));
     }
-    if (object && !set_sum(r, object, sum)) {
+    if (object && !report_set_sum(r, object, sum)) {
         json_decref(object);
         object = NULL;
     }
@@ -116,7 +116,7 @@ static json_int_t rank_of(const struct wait_results *r, uint32_t location)
 }
 
 /* Told in an order that does not depend on how the rows came about. */
-static int by_key(const void *a, const void *b)
+static int report_by_key(const void *a, const void *b)
 {
     const struct wait_row *x = *(const struct wait_row *const *)a;
     const struct wait_row *y = *(const struct wait_row *const *)b;
@@ -132,7 +132,7 @@ static int by_key(const void *a, const void *b)
 /* How much of the rows a sum is of. */
 enum extent { EXTENT_STATE, EXTENT_SITE, EXTENT_ALL, EXTENT_RANK, EXTENTS };
 
-static int by_rank(const void *a, const void *b)
+static int report_by_rank(const void *a, const void *b)
 {
     const struct wait_row *x = *(const struct wait_row *const *)a;
     const struct wait_row *y = *(const struct wait_row *const *)b;
@@ -164,7 +164,8 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
             place, "location",
             json_integer((json_int_t)trace->layout.locations[row->location].ref));
     }
-    const bool done = object && json_object_update(object, place) == 0 && set_sum(r, object, sum);
+    const bool done =
+        object && json_object_update(object, place) == 0 && report_set_sum(r, object, sum);
     json_decref(place);
     if (!done) {
         json_decref(object);
@@ -174,7 +175,7 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
 }
 
 /* Whether two neighbours in the sorted list belong to one sum. */
-static bool same_sum(const struct wait_row *a, const struct wait_row *b, enum extent extent)
+static bool report_same_sum(const struct wait_row *a, const struct wait_row *b, enum extent extent)
 {
     if (extent == EXTENT_RANK) {
         return a->state == b->state && a->location == b->location;
@@ -192,7 +193,7 @@ static int extent_json(const struct wait_results *r, const struct wait_row *cons
     int err = sum ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (uint64_t i = 0; i < n && !err; i++) {
         ictusi_sum_add(sum, &sorted[i]->sum);
-        if (i + 1 == n || !same_sum(sorted[i], sorted[i + 1], extent)) {
+        if (i + 1 == n || !report_same_sum(sorted[i], sorted[i + 1], extent)) {
             json_t *object = sum_json(r, sorted[i], sum, extent);
             err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
             *sum = (struct wait_sum){.ticks = 0};
@@ -216,11 +217,11 @@ static int rows_json(const struct wait_results *r, json_t *list)
         sorted[i] = &r->rows->list[i];
     }
     if (!err) {
-        qsort(sorted, n, sizeof *sorted, by_key);
+        qsort(sorted, n, sizeof *sorted, report_by_key);
     }
     for (int extent = EXTENT_STATE; extent < EXTENTS && !err; extent++) {
         if (extent == EXTENT_RANK) {
-            qsort(sorted, n, sizeof *sorted, by_rank);
+            qsort(sorted, n, sizeof *sorted, report_by_rank);
         }
         err = extent_json(r, sorted, (enum extent)extent, list);
     }
@@ -298,7 +299,7 @@ static int instances_json(const struct wait_results *r, json_t *list)
 
 int ictusi_waits_json(const struct wait_results *r, json_t *list)
 {
-    int err = json_array_append_new(list, whole_json(r)) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    int err = json_array_append_new(list, report_whole_json(r)) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     err = err ? err : rows_json(r, list);
     err = err ? err : pairs_json(r, list);
     return err ? err : instances_json(r, list);

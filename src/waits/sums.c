@@ -142,7 +142,7 @@ static void lanes_of_member(const struct analysis *a, const struct waiting_call 
     }
 }
 
-static int by_value(const void *a, const void *b)
+static int sums_by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -161,7 +161,7 @@ static bool lanes_confine(double x[LANES], double most)
     double mapped[LANES];
     size_t possible = 0;
     memcpy(sorted, x, sizeof sorted);
-    qsort(sorted, LANES, sizeof *sorted, by_value);
+    qsort(sorted, LANES, sizeof *sorted, sums_by_value);
     while (possible < LANES && sorted[possible] <= most) {
         possible++;
     }
@@ -173,7 +173,7 @@ static bool lanes_confine(double x[LANES], double most)
         mapped[rank] = low + fmax(0, at - (double)below) * (high - low);
     }
     for (size_t i = 0; i < LANES && possible < LANES; i++) {
-        const double *place = bsearch(&x[i], sorted, LANES, sizeof *sorted, by_value);
+        const double *place = bsearch(&x[i], sorted, LANES, sizeof *sorted, sums_by_value);
         x[i] = place ? mapped[place - sorted] : most;
     }
     return possible < LANES;
@@ -269,8 +269,8 @@ static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_
  * decides, not the wait, which the call's length limits: decidable is what is late by 1.96 standard
  * deviations.
  */
-static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
-                    const struct node_latest *node)
+static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
+                         const struct node_latest *node)
 {
     const struct histories *h = &a->histories;
     const struct partner *p = partner_at(&a->partners, call);
@@ -312,7 +312,7 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
  * over a maximum of noisy times. The maximum is made once for all members, instant by lane, and
  * each member subtracts its own enter from it.
  */
-static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t node)
+static int sums_add_node(struct wait_rows *rows, const struct analysis *a, uint32_t node)
 {
     const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
     struct node_latest latest;
@@ -329,7 +329,7 @@ static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t n
             latest.base = call_at(&a->calls, call)->enter;
             node_lanes(a, node, latest.base, latest.lanes);
         }
-        err = add_wait(rows, a, call, &latest);
+        err = sums_add_wait(rows, a, call, &latest);
     }
     return err;
 }
@@ -350,9 +350,9 @@ static void row_add_rate(struct wait_row *row, const struct histories *h)
 }
 
 /*
- * Members of collectives come later, node by node (add_node()), where histories may have another
- * one last. Without error histories the last to come is the same for all, and they need no pass of
- * their own.
+ * Members of collectives come later, node by node (sums_add_node()), where histories may have
+ * another one last. Without error histories the last to come is the same for all, and they need no
+ * pass of their own.
  */
 static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
@@ -364,7 +364,7 @@ static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from
     for (uint64_t i = from; i < to && !err; i++) {
         const struct partner *p = partner_at(&a->partners, i);
         if (p->state != WAIT_NONE && !(by_node && p->node != NODE_NONE)) {
-            err = add_wait(rows, a, i, NULL);
+            err = sums_add_wait(rows, a, i, NULL);
         }
     }
     return err;
@@ -383,7 +383,7 @@ int ictusi_rows_end(struct wait_rows *rows)
     uint64_t passed = 0;
     int err = ICTUS_OK;
     for (uint64_t n = 0; n < a->session.graph.vnode_count && by_node && !err; n++) {
-        err = add_node(rows, a, NODE_VIRTUAL | (uint32_t)n);
+        err = sums_add_node(rows, a, NODE_VIRTUAL | (uint32_t)n);
         analysis_pass(a, &passed, CALLS_APART * (uint64_t)a->session.graph.vnodes[n].out_count);
     }
     for (uint64_t i = 0; i < rows->count && !err; i++) {
@@ -410,7 +410,7 @@ static struct wait_site *site_at(struct wait_rows *rows, uint32_t path)
 }
 
 /* States whose waits are for the others of a collective. */
-static bool is_collective(uint32_t state)
+static bool sums_is_collective(uint32_t state)
 {
     return state >= WAIT_BARRIER && state <= WAIT_EARLY_SCAN;
 }
@@ -437,7 +437,7 @@ int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
     }
     for (uint64_t i = 0; i < rows->count; i++) {
         const struct wait_row *row = &rows->list[i];
-        if (is_collective(row->state)) {
+        if (sums_is_collective(row->state)) {
             struct wait_site *site = site_at(rows, row->path);
             if (!site) {
                 return ICTUS_ERR_NOMEM;
@@ -523,7 +523,7 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
         return r;
     }
     memcpy(sorted, sum->lanes, sizeof sorted);
-    qsort(sorted, LANES, sizeof *sorted, by_value);
+    qsort(sorted, LANES, sizeof *sorted, sums_by_value);
     const double half = 2 * sqrt(p.odd + p.spread);
     const double low = fmax(0, s0 + sorted[1]);
     const double high = fmax(0, s0 + sorted[LANES - 2]);

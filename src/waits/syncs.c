@@ -113,7 +113,7 @@ static void syncs_pairs_find(struct syncs *s)
 }
 
 /* Whether all that leave through a node have met all others there. */
-static bool is_meeting(const struct analysis *a, uint32_t node)
+static bool syncs_is_meeting(const struct analysis *a, uint32_t node)
 {
     const struct vnode *v = graph_vnode(&a->session.graph, node);
     const bool threads = v->class == POINT_THREAD;
@@ -159,7 +159,7 @@ static int meetings_find(struct syncs *s, struct ictus_why *why)
               : ictusi_store_init(&s->meetings, sizeof(struct sync_meeting),
                                   a->session.graph.edge_count, STORE_IN_MEMORY, why);
     for (uint64_t n = 0; n < nodes && !err; n++) {
-        meets[n] = is_meeting(a, NODE_VIRTUAL | (uint32_t)n);
+        meets[n] = syncs_is_meeting(a, NODE_VIRTUAL | (uint32_t)n);
     }
     for (uint64_t l = 0; l < locations && !err; l++) {
         s->first[l] = s->near[l] = s->meetings.count;

@@ -111,7 +111,7 @@ static inline struct meeting *meeting_at(const struct waiting_calls *calls, uint
     return (struct meeting *)calls->meetings.area + i;
 }
 
-static inline struct notice *notice_at(const struct waiting_calls *calls, uint64_t i)
+static inline struct notice *call_notice_at(const struct waiting_calls *calls, uint64_t i)
 {
     return (struct notice *)calls->notices.area + i;
 }
@@ -126,7 +126,7 @@ static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t
     return ((const uint32_t *)calls->call_of.area)[point];
 }
 
-static inline uint32_t other_call(const struct waiting_calls *calls, uint64_t point)
+static inline uint32_t call_of_other(const struct waiting_calls *calls, uint64_t point)
 {
     return ((const uint32_t *)calls->other.area)[point];
 }

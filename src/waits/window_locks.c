@@ -101,7 +101,7 @@ static void tenures_of_location(struct tenures *t, uint64_t from, uint64_t to)
     }
 
 /* Each window's locks together, in the order of their releases. */
-static int by_release(const void *a, const void *b)
+static int window_locks_by_release(const void *a, const void *b)
 {
     const struct tenure *p = a;
     const struct tenure *q = b;
@@ -179,8 +179,8 @@ static struct last_releases *releases_at(struct window_releases *w, uint32_t tar
  * others of this target and those of all targets; a lock of all excludes any. A shared lock only
  * waits for exclusive ones.
  */
-static int release_pass(struct window_releases *w, const struct analysis *a, const struct tenure *t,
-                        epoch_fn *found, void *self)
+static int window_locks_release_pass(struct window_releases *w, const struct analysis *a,
+                                     const struct tenure *t, epoch_fn *found, void *self)
 {
     const bool all = t->lock.target == TAP_LOCK_ALL;
     struct last_releases *own = all ? &w->all : releases_at(w, t->lock.target);
@@ -219,7 +219,7 @@ static int tenures_pass(const struct tenures *t, epoch_fn *found, void *self)
             w.count = 0;
             w.all = w.each = (struct last_releases){NULL, NULL};
         }
-        err = release_pass(&w, t->analysis, &t->list[i], found, self);
+        err = window_locks_release_pass(&w, t->analysis, &t->list[i], found, self);
     }
     ictusi_idmap_fini(&w.target);
     free(w.list);
@@ -240,7 +240,7 @@ int ictusi_window_locks_find(const struct analysis *a, epoch_fn *found, void *se
         }
         tenures_of_location(&t, from, to);
     }
-    qsort(t.list, t.count, sizeof *t.list, by_release);
+    qsort(t.list, t.count, sizeof *t.list, window_locks_by_release);
     const int err = tenures_pass(&t, found, self);
     free(t.list);
     return err;

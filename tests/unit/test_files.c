@@ -125,13 +125,14 @@ static void names_are_absolute_fields(void)
 
 static void ways_to_open_are_told(void)
 {
-    CHECK(open_flags(MPI_MODE_RDONLY) == FILE_READ);
-    CHECK(open_flags(MPI_MODE_WRONLY) == FILE_WRITE);
-    CHECK(open_flags(MPI_MODE_RDWR) == (FILE_READ | FILE_WRITE));
-    CHECK(open_flags(MPI_MODE_WRONLY | MPI_MODE_CREATE) == (FILE_WRITE | FILE_CREATE));
-    CHECK(open_flags(MPI_MODE_RDWR | MPI_MODE_EXCL) == (FILE_READ | FILE_WRITE | FILE_EXCLUSIVE));
-    CHECK(open_flags(MPI_MODE_WRONLY | MPI_MODE_APPEND) == (FILE_WRITE | FILE_APPEND));
-    CHECK(open_flags(MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE) ==
+    CHECK(files_open_flags(MPI_MODE_RDONLY) == FILE_READ);
+    CHECK(files_open_flags(MPI_MODE_WRONLY) == FILE_WRITE);
+    CHECK(files_open_flags(MPI_MODE_RDWR) == (FILE_READ | FILE_WRITE));
+    CHECK(files_open_flags(MPI_MODE_WRONLY | MPI_MODE_CREATE) == (FILE_WRITE | FILE_CREATE));
+    CHECK(files_open_flags(MPI_MODE_RDWR | MPI_MODE_EXCL) ==
+          (FILE_READ | FILE_WRITE | FILE_EXCLUSIVE));
+    CHECK(files_open_flags(MPI_MODE_WRONLY | MPI_MODE_APPEND) == (FILE_WRITE | FILE_APPEND));
+    CHECK(files_open_flags(MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE) ==
           (FILE_READ | FILE_DELETE_ON_CLOSE));
 }
 

@@ -42,7 +42,7 @@ static int count_torn(enum weakness weakness, bool seen[PUBLISHED + 1])
     do {
         uint64_t words[2][2] = {{0, 0}, {0, 0}};
         for (int i = 0; i < 2; i++) {
-            if (!copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
+            if (!reader_copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
                 words[i][0] = words[i][1] = 0; /* not yet written */
             }
         }

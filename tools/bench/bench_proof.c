@@ -20,7 +20,8 @@
  * places or an operator is the user's, where a whole block is one element of a derived datatype,
  * and in place, where Open MPI's algorithms of alltoall hand over to one that has no name.
  */
-static bool is_like_proof(const struct bench_study *study, const struct bench_experiment *e)
+static bool bench_proof_is_like_proof(const struct bench_study *study,
+                                      const struct bench_experiment *e)
 {
     static const char user[] = "user_";
     const struct bench_options *o = study->options;
@@ -46,7 +47,7 @@ static int proof_prove(struct bench_study *study, const struct bench_experiment 
         return ICTUS_OK;
     }
     err = ictus_selector_works(study->selector, forced, bytes, element);
-    if (!err && is_like_proof(study, e)) {
+    if (!err && bench_proof_is_like_proof(study, e)) {
         err = ictus_selector_prove(study->selector, forced, bytes, element, &study->witness,
                                    &proof->ran);
     }
@@ -106,7 +107,7 @@ void proof_describe(const struct ictus_ran *ran, char *text, size_t size)
 }
 
 /* What a simulation was started with is what it runs. */
-static void write_started(const char *algorithm, json_t *object)
+static void bench_proof_write_started(const char *algorithm, json_t *object)
 {
     const bool named = strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0;
     (void)json_object_set_new(object, "ran", json_sprintf("SimGrid, %s", algorithm));
@@ -120,7 +121,7 @@ void bench_study_write_proof(const struct bench_study *study, const struct bench
     const struct bench_proof *proof = bench_study_proof(study, e);
     const char *started = ictus_selector_started(study->ops[e->op].name);
     if (started) {
-        write_started(started, object);
+        bench_proof_write_started(started, object);
         return;
     }
     const bool forced =

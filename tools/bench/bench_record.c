@@ -85,7 +85,7 @@ enum { FEW_SAMPLES = 10 };
 /* So many times fewer independent values than samples are a machine that changed its state. */
 #define DRIFTING 3.0
 
-static json_t *raw_samples(const double *values, int64_t n)
+static json_t *bench_record_raw_samples(const double *values, int64_t n)
 {
     json_t *array = json_array();
     for (int64_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ static json_t *raw_samples(const double *values, int64_t n)
 }
 
 /* One array of repetitions for each process. */
-static json_t *raw_ranks(const double *values, int64_t n, int processes)
+static json_t *bench_record_raw_ranks(const double *values, int64_t n, int processes)
 {
     json_t *ranks = json_array();
     for (int rank = 0; rank < processes; rank++) {
@@ -163,8 +163,8 @@ static void bench_record_set_text(json_t *object, const char *name, bool applies
 }
 
 /* How the experiment differs from the plain one, where it does: as text, which tells them apart. */
-static void set_conditions(json_t *object, const struct bench_study *study,
-                           const struct bench_experiment *e)
+static void bench_record_set_conditions(json_t *object, const struct bench_study *study,
+                                        const struct bench_experiment *e)
 {
     const struct bench_options *o = study->options;
     const struct ictus_operation_info *op = &study->ops[e->op];
@@ -232,15 +232,15 @@ static json_t *record_variables(const struct bench_study *study, const struct be
         bench_record_set_text(object, "datatype", op->has_data, o->datatype);
         bench_record_set_text(object, "op", op->reduces, o->reduce);
         (void)json_object_set_new(object, "root", op->rooted ? json_integer(o->root) : json_null());
-        set_conditions(object, study, e);
+        bench_record_set_conditions(object, study, e);
     }
     return object;
 }
 
 /* What a stream of messages is measured for; it has arrived when the slowest process is through. */
-static void set_rates(json_t *object, const struct bench_study *study,
-                      const struct bench_experiment *e, int reduction,
-                      const struct ictus_summary *s)
+static void bench_record_set_rates(json_t *object, const struct bench_study *study,
+                                   const struct bench_experiment *e, int reduction,
+                                   const struct ictus_summary *s)
 {
     const struct ictus_bench_plan plan = bench_study_plan(study, e);
     const int messages = ictus_operation_messages(&plan);
@@ -282,16 +282,16 @@ static json_t *record_measurement(struct bench_study *study, const struct bench_
     if (result->arrival_ranks > 0) {
         (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
     }
-    set_rates(object, study, e, reduction, &s);
+    bench_record_set_rates(object, study, e, reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
     (void)json_object_set_new(object, "warnings", record_warnings(&s, result, interrupted));
     if (study->options->raw) {
-        (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
+        (void)json_object_set_new(object, "raw_s", bench_record_raw_samples(values, result->n));
     }
     if (result->ranks_s) {
         (void)json_object_set_new(
             object, "raw_ranks_s",
-            raw_ranks(result->ranks_s, result->n, study->groups[e->group].processes));
+            bench_record_raw_ranks(result->ranks_s, result->n, study->groups[e->group].processes));
     }
     return object;
 }
@@ -319,8 +319,8 @@ int bench_study_know(struct bench_study *study, const json_t *objects)
 }
 
 /* Whether the file that is continued has this reduction of the experiment. */
-static bool has_reduction(const struct bench_study *study, const struct bench_experiment *e,
-                          int reduction)
+static bool bench_record_has_reduction(const struct bench_study *study,
+                                       const struct bench_experiment *e, int reduction)
 {
     json_t *wanted = study->done ? record_variables(study, e) : NULL;
     if (!wanted) {
@@ -341,7 +341,7 @@ int bench_study_write(struct bench_study *study, const struct bench_experiment *
     progress_hide(&study->progress);
     for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
         /* A run may have been killed between two reductions. */
-        if (study->wanted[r] && !has_reduction(study, e, r)) {
+        if (study->wanted[r] && !bench_record_has_reduction(study, e, r)) {
             json_t *object = record_measurement(study, e, result, r);
             err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
         }
@@ -353,7 +353,7 @@ bool bench_study_is_done(const struct bench_study *study, const struct bench_exp
 {
     bool done = study->done != NULL;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
-        done = done && (!study->wanted[r] || has_reduction(study, e, r));
+        done = done && (!study->wanted[r] || bench_record_has_reduction(study, e, r));
     }
     return done;
 }

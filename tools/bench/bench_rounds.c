@@ -59,7 +59,8 @@ struct chapter {
 };
 
 /* Whether its algorithm is one that nobody named. */
-static bool is_of_all(const struct bench_study *study, const struct bench_experiment *e)
+static bool bench_rounds_is_of_all(const struct bench_study *study,
+                                   const struct bench_experiment *e)
 {
     return e->algorithm >= 0 && study->algorithms[e->algorithm].of_all;
 }
@@ -70,7 +71,7 @@ static bool bench_rounds_may_go_on(const struct bench_study *study,
 {
     const bool cannot = err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
     return err == ICTUS_ERR_SAMPLES || (cannot && study->every_operation) ||
-           (err == ICTUS_ERR_UNSUPPORTED && is_of_all(study, e));
+           (err == ICTUS_ERR_UNSUPPORTED && bench_rounds_is_of_all(study, e));
 }
 
 static int rounds_append(double **to, const double *from, int64_t have, int64_t more, int64_t each)
@@ -106,16 +107,16 @@ static int rounds_add(struct ictus_bench_result *sum, const struct ictus_bench_r
     return err;
 }
 
-static double limit_s(const struct bench_options *o)
+static double bench_rounds_limit_s(const struct bench_options *o)
 {
     return isnan(o->max_time_s) ? LIMIT_DEFAULT_S : o->max_time_s;
 }
 
 /* Whether the experiment has had its time. */
-static bool is_out_of_time(const struct bench_options *o, const struct cell *cell)
+static bool bench_rounds_is_out_of_time(const struct bench_options *o, const struct cell *cell)
 {
     const bool hurries = isnan(o->max_time_s) && !(o->span_s > 0.0);
-    return (limit_s(o) > 0.0 && cell->spent_s >= limit_s(o)) ||
+    return (bench_rounds_limit_s(o) > 0.0 && cell->spent_s >= bench_rounds_limit_s(o)) ||
            (hurries && cell->sum.n >= HURRY_LEAST && cell->spent_s >= HURRY_S);
 }
 
@@ -129,8 +130,9 @@ static struct ictus_bench_plan part_of(const struct chapter *chapter, const stru
     plan.repetitions = (o->repetitions - cell->sum.n + rounds_left - 1) / rounds_left;
     plan.first = cell->sum.n + cell->sum.invalid;
     plan.max_time_s = 0.0;
-    if (limit_s(o) > 0.0) {
-        plan.max_time_s = fmax((limit_s(o) - cell->spent_s) / rounds_left, BUDGET_LEAST_S);
+    if (bench_rounds_limit_s(o) > 0.0) {
+        plan.max_time_s =
+            fmax((bench_rounds_limit_s(o) - cell->spent_s) / rounds_left, BUDGET_LEAST_S);
     }
     /* A round's own samples cannot tell how the machine changes between rounds. */
     plan.width = chapter->rounds > 1 ? 0.0 : o->width;
@@ -146,14 +148,15 @@ static void rounds_settle(const struct chapter *chapter, struct cell *cell, doub
     double words[2] = {cell->spent_s, 0.0};
     words[1] = cell->sum.n >= o->repetitions ||
                ictus_median_settled(values, (size_t)cell->sum.n, o->width) ||
-               is_out_of_time(o, cell) || study_op(chapter->study, cell->e)->once;
+               bench_rounds_is_out_of_time(o, cell) || study_op(chapter->study, cell->e)->once;
     MPI_Bcast(words, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     cell->spent_s = words[0];
     cell->over = words[1] > 0.0;
 }
 
 /* The part of an experiment that falls into a round. */
-static int run_part(struct chapter *chapter, struct cell *cell, int round, struct ictus_why *why)
+static int bench_rounds_run_part(struct chapter *chapter, struct cell *cell, int round,
+                                 struct ictus_why *why)
 {
     struct bench_study *study = chapter->study;
     const struct bench_group *group = &study->groups[cell->e->group];
@@ -189,7 +192,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
     return ICTUS_OK;
 }
 
-static void show_progress(const struct chapter *chapter, int round, size_t i)
+static void bench_rounds_show_progress(const struct chapter *chapter, int round, size_t i)
 {
     struct bench_study *study = chapter->study;
     const double parts = (double)round * (double)chapter->count + (double)i;
@@ -220,14 +223,14 @@ static int bench_rounds_run_round(struct chapter *chapter, int round, struct ict
     int err = ICTUS_OK;
     for (size_t i = 0; i < chapter->count && !err && !interrupt_came(); i++) {
         if (!chapter->cells[i].over) {
-            show_progress(chapter, round, i);
-            err = run_part(chapter, &chapter->cells[i], round, why);
+            bench_rounds_show_progress(chapter, round, i);
+            err = bench_rounds_run_part(chapter, &chapter->cells[i], round, why);
         }
     }
     return err;
 }
 
-static bool all_over(const struct chapter *chapter)
+static bool bench_rounds_all_over(const struct chapter *chapter)
 {
     bool over = true;
     for (size_t i = 0; i < chapter->count; i++) {
@@ -237,7 +240,8 @@ static bool all_over(const struct chapter *chapter)
 }
 
 /* Write what an experiment gave; say once where it gave nothing. */
-static int write_cell(struct bench_study *study, struct cell *cell, struct ictus_why *why)
+static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
+                                   struct ictus_why *why)
 {
     int err = ICTUS_OK;
     if (cell->sum.n > 0) {
@@ -245,7 +249,7 @@ static int write_cell(struct bench_study *study, struct cell *cell, struct ictus
         return results_agree(err, why);
     }
     if (cell->err) {
-        study->left_out += !is_of_all(study, cell->e);
+        study->left_out += !bench_rounds_is_of_all(study, cell->e);
         if (command_rank() == 0 && strcmp(cell->why.text, study->said.text) != 0) {
             study->said = cell->why;
             progress_hide(&study->progress);
@@ -264,7 +268,7 @@ static int bench_rounds_write_all(struct chapter *chapter, struct ictus_why *why
         const bool failed =
             cell->err && !bench_rounds_may_go_on(chapter->study, cell->e, cell->err);
         if (!err && !failed) {
-            err = write_cell(chapter->study, cell, why);
+            err = bench_rounds_write_cell(chapter->study, cell, why);
         }
         ictus_bench_result_free(&cell->sum);
     }
@@ -286,8 +290,8 @@ static bool bench_rounds_is_done(const struct bench_study *study, const struct b
  * The first round, which also says what belongs to the chapter: as many experiments as will fill
  * the span. *next is the first one of the chapter to come.
  */
-static int open_chapter(struct chapter *chapter, const struct bench_experiment *list, size_t count,
-                        size_t *next, struct ictus_why *why)
+static int bench_rounds_open_chapter(struct chapter *chapter, const struct bench_experiment *list,
+                                     size_t count, size_t *next, struct ictus_why *why)
 {
     double projected_s = 0.0;
     int err = ICTUS_OK;
@@ -298,8 +302,8 @@ static int open_chapter(struct chapter *chapter, const struct bench_experiment *
         }
         struct cell *cell = &chapter->cells[chapter->count++];
         *cell = (struct cell){.e = e};
-        show_progress(chapter, 0, chapter->count - 1);
-        err = run_part(chapter, cell, 0, why);
+        bench_rounds_show_progress(chapter, 0, chapter->count - 1);
+        err = bench_rounds_run_part(chapter, cell, 0, why);
         projected_s += cell->spent_s * (cell->over ? 1 : chapter->rounds);
         if (projected_s >= chapter->study->options->span_s || chapter->rounds == 1) {
             break;
@@ -308,15 +312,16 @@ static int open_chapter(struct chapter *chapter, const struct bench_experiment *
     return err;
 }
 
-static int run_chapter(struct chapter *chapter, const struct bench_experiment *list, size_t count,
-                       size_t *next, struct ictus_why *why)
+static int bench_rounds_run_chapter(struct chapter *chapter, const struct bench_experiment *list,
+                                    size_t count, size_t *next, struct ictus_why *why)
 {
     chapter->count = 0;
     chapter->before = *next;
     chapter->began_s = meet_now_s();
-    int err = open_chapter(chapter, list, count, next, why);
+    int err = bench_rounds_open_chapter(chapter, list, count, next, why);
     double round_s = meet_now_s() - chapter->began_s;
-    for (int round = 1; round < chapter->rounds && !err && !all_over(chapter); round++) {
+    for (int round = 1; round < chapter->rounds && !err && !bench_rounds_all_over(chapter);
+         round++) {
         rounds_rest(chapter, round, round_s);
         if (interrupt_came()) {
             break;
@@ -352,7 +357,7 @@ int rounds_run(struct bench_study *study, const struct bench_experiment *list, s
         return err;
     }
     while (next < count && !err && !interrupt_came()) {
-        err = run_chapter(&chapter, list, count, &next, why);
+        err = bench_rounds_run_chapter(&chapter, list, count, &next, why);
     }
     free(chapter.cells);
     return err;

@@ -14,25 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int load_plugin(void *given, char *path, struct ictus_why *why)
+static int bench_load_plugin(void *given, char *path, struct ictus_why *why)
 {
     struct bench_study *study = given;
     return ictus_plugins_load(&study->plugins, path, why);
 }
 
-static int load_plugins(struct bench_study *study, struct ictus_why *why)
+static int bench_load_plugins(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"plugin", study->options->plugin, "plugin"};
     if (!list.text) {
         return ICTUS_OK;
     }
-    const int err = word_list_read(&list, load_plugin, study, why);
+    const int err = word_list_read(&list, bench_load_plugin, study, why);
     /* Whatever is wrong with the file, the option is. */
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
 
 /* Mock-ups are for comparisons, and an MPI_Init is slow: they are measured where they are named. */
-static void add_all_ops(struct bench_study *study)
+static void bench_study_add_all_ops(struct bench_study *study)
 {
     struct ictus_operation_info info;
     study->every_operation = true;
@@ -58,13 +58,13 @@ static int bench_study_read_ops(struct bench_study *study, struct ictus_why *why
 {
     const struct word_list list = {"ops", study->options->ops, "operation"};
     if (strcmp(list.text, "all") == 0) {
-        add_all_ops(study);
+        bench_study_add_all_ops(study);
         return ICTUS_OK;
     }
     return word_list_read(&list, bench_study_add_op, study, why);
 }
 
-static int read_counts(struct bench_study *study, struct ictus_why *why)
+static int bench_study_read_counts(struct bench_study *study, struct ictus_why *why)
 {
     int counts[GROUP_COUNTS_MAX];
     const int err = group_counts(study->options->processes, counts, &study->group_count, why);
@@ -75,7 +75,7 @@ static int read_counts(struct bench_study *study, struct ictus_why *why)
     return err;
 }
 
-static int add_reduction(void *given, char *word, struct ictus_why *why)
+static int bench_study_add_reduction(void *given, char *word, struct ictus_why *why)
 {
     struct bench_study *study = given;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
@@ -87,11 +87,11 @@ static int add_reduction(void *given, char *word, struct ictus_why *why)
     return ictus_unknown(why, "reduction", word, ictus_reduction_names);
 }
 
-static int read_reductions(struct bench_study *study, struct ictus_why *why)
+static int bench_study_read_reductions(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"reduction", study->options->reduction, "reduction"};
     if (list.text) {
-        return word_list_read(&list, add_reduction, study, why);
+        return word_list_read(&list, bench_study_add_reduction, study, why);
     }
     const bool together = strcmp(study->options->arrival, "together") == 0;
     study->wanted[ICTUS_REDUCE_EXIT] = !together;
@@ -100,8 +100,8 @@ static int read_reductions(struct bench_study *study, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int add_algorithm(struct bench_study *study, const char *operation, const char *name,
-                         bool of_all, struct ictus_why *why)
+static int bench_study_add_algorithm(struct bench_study *study, const char *operation,
+                                     const char *name, bool of_all, struct ictus_why *why)
 {
     for (int i = 0; i < study->algorithm_count; i++) {
         struct bench_algorithm *known = &study->algorithms[i];
@@ -122,18 +122,18 @@ static int add_algorithm(struct bench_study *study, const char *operation, const
 }
 
 /* Every algorithm of an operation, the library's own choice first. */
-static int add_every(struct bench_study *study, const char *operation, const char *const *names,
-                     struct ictus_why *why)
+static int bench_study_add_every(struct bench_study *study, const char *operation,
+                                 const char *const *names, struct ictus_why *why)
 {
-    int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, true, why);
+    int err = bench_study_add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, true, why);
     for (int i = 0; names[i] && !err; i++) {
-        err = add_algorithm(study, operation, names[i], true, why);
+        err = bench_study_add_algorithm(study, operation, names[i], true, why);
     }
     return err;
 }
 
 /* Of every operation that has a choice. */
-static int add_all_algorithms(struct bench_study *study, struct ictus_why *why)
+static int bench_study_add_all_algorithms(struct bench_study *study, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int op = 0; op < study->op_count && !err; op++) {
@@ -141,15 +141,15 @@ static int add_all_algorithms(struct bench_study *study, struct ictus_why *why)
         struct ictus_why unheard;
         const char *operation = study->ops[op].name;
         if (!ictus_selector_algorithms(study->selector, operation, &names, &unheard)) {
-            err = add_every(study, operation, names, why);
+            err = bench_study_add_every(study, operation, names, why);
         }
     }
     return err;
 }
 
 /* One that was named, or "all" of an operation that is measured. */
-static int add_named(struct bench_study *study, const char *operation, const char *name,
-                     struct ictus_why *why)
+static int bench_study_add_named(struct bench_study *study, const char *operation, const char *name,
+                                 struct ictus_why *why)
 {
     const char *const *names = NULL;
     const int err = ictus_selector_algorithms(study->selector, operation, &names, why);
@@ -164,13 +164,13 @@ static int add_named(struct bench_study *study, const char *operation, const cha
                                    operation);
     }
     if (strcmp(name, "all") == 0) {
-        return add_every(study, operation, names, why);
+        return bench_study_add_every(study, operation, names, why);
     }
     bool known = strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0;
     for (int i = 0; names[i] && !known; i++) {
         known = strcmp(names[i], name) == 0;
     }
-    return known ? add_algorithm(study, operation, name, false, why)
+    return known ? bench_study_add_algorithm(study, operation, name, false, why)
                  : ictus_unknown(why, "algorithm", name, names);
 }
 
@@ -190,7 +190,7 @@ static int bench_study_take_algorithm(void *given, char *word, struct ictus_why 
         word = colon + 1;
     }
     return reading->operation
-               ? add_named(reading->study, reading->operation, word, why)
+               ? bench_study_add_named(reading->study, reading->operation, word, why)
                : ictus_because(
                      why, ICTUS_ERR_SPEC,
                      "--algorithm: '%.60s' is malformed; write OPERATION:NAME,NAME or all", word);
@@ -206,13 +206,13 @@ static int bench_study_read_algorithms(struct bench_study *study, struct ictus_w
     }
     const int err = ictus_selector_create(&study->selector, why);
     if (!err && strcmp(list.text, "all") == 0) {
-        return add_all_algorithms(study, why);
+        return bench_study_add_all_algorithms(study, why);
     }
     return err ? err : word_list_read(&list, bench_study_take_algorithm, &reading, why);
 }
 
 /* Each of the counts must do for named operations, one of them for all there are. */
-static int checked_processes(const struct bench_study *study)
+static int bench_study_checked_processes(const struct bench_study *study)
 {
     int chosen = study->groups[0].processes;
     for (int i = 1; i < study->group_count; i++) {
@@ -225,10 +225,10 @@ static int checked_processes(const struct bench_study *study)
 }
 
 /* Whether an operation can be measured as asked, at every size. */
-static int check_op(const struct bench_study *study, int op, struct ictus_why *why)
+static int bench_study_check_op(const struct bench_study *study, int op, struct ictus_why *why)
 {
     const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
-    const int processes = checked_processes(study);
+    const int processes = bench_study_checked_processes(study);
     int err = ICTUS_OK;
     for (size_t i = 0; i < sizes && !err; i++) {
         const struct bench_experiment e = {
@@ -243,12 +243,12 @@ static int check_op(const struct bench_study *study, int op, struct ictus_why *w
 }
 
 /* Of all operations those that can; of named ones each must. */
-static int check_ops(struct bench_study *study, struct ictus_why *why)
+static int bench_study_check_ops(struct bench_study *study, struct ictus_why *why)
 {
     int can = 0;
     int err = ICTUS_OK;
     for (int op = 0; op < study->op_count; op++) {
-        err = check_op(study, op, why);
+        err = bench_study_check_op(study, op, why);
         if (!err) {
             study->ops[can++] = study->ops[op];
         } else if (!study->every_operation ||
@@ -303,12 +303,12 @@ static int bench_study_check_rest(struct bench_study *study, struct ictus_why *w
             why, ICTUS_ERR_SPEC,
             "--algorithm cannot be used with --group: groups cannot be forced to use an algorithm");
     }
-    return err ? err : check_ops(study, why);
+    return err ? err : bench_study_check_ops(study, why);
 }
 
 int bench_study_read(struct bench_study *study, struct ictus_why *why)
 {
-    int err = load_plugins(study, why);
+    int err = bench_load_plugins(study, why);
     if (!err) {
         err = bench_study_read_ops(study, why);
     }
@@ -316,10 +316,10 @@ int bench_study_read(struct bench_study *study, struct ictus_why *why)
         err = sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     }
     if (!err) {
-        err = read_counts(study, why);
+        err = bench_study_read_counts(study, why);
     }
     if (!err) {
-        err = read_reductions(study, why);
+        err = bench_study_read_reductions(study, why);
     }
     if (!err) {
         err = bench_study_check_rest(study, why);
@@ -375,8 +375,8 @@ static void bench_study_shuffle(struct bench_experiment *list, size_t count, uin
 }
 
 /* The sizes of one operation under one algorithm; one experiment where the size does not matter. */
-static size_t list_sizes(const struct bench_study *study, struct bench_experiment first,
-                         struct bench_experiment *list)
+static size_t bench_study_list_sizes(const struct bench_study *study, struct bench_experiment first,
+                                     struct bench_experiment *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < study->size_count; i++) {
@@ -398,11 +398,11 @@ static size_t bench_study_list_algorithms(const struct bench_study *study, int o
     for (int a = 0; a < study->algorithm_count; a++) {
         if (strcmp(study->algorithms[a].operation, study->ops[op].name) == 0) {
             first.algorithm = a;
-            count += list_sizes(study, first, list + count);
+            count += bench_study_list_sizes(study, first, list + count);
             named = true;
         }
     }
-    return named ? count : list_sizes(study, first, list);
+    return named ? count : bench_study_list_sizes(study, first, list);
 }
 
 int bench_study_list(const struct bench_study *study, struct bench_experiment **out, size_t *count)

@@ -91,7 +91,7 @@ static const char *const *barrier_inside(const struct barrier_study *study)
                : NULL;
 }
 
-static int add_all(struct barrier_study *study, struct ictus_why *why)
+static int barrier_add_all(struct barrier_study *study, struct ictus_why *why)
 {
     const char *const *mine = ictus_barrier_names();
     const char *const *theirs = barrier_inside(study);
@@ -105,7 +105,8 @@ static int add_all(struct barrier_study *study, struct ictus_why *why)
     return err;
 }
 
-static int check_name(const struct barrier_study *study, const char *word, struct ictus_why *why)
+static int barrier_check_name(const struct barrier_study *study, const char *word,
+                              struct ictus_why *why)
 {
     const char *known[BARRIERS_MAX + 1] = {NULL};
     static const char prefix[] = "mpi:";
@@ -132,7 +133,7 @@ static int check_name(const struct barrier_study *study, const char *word, struc
 static int barrier_take_algorithm(void *given, char *word, struct ictus_why *why)
 {
     struct barrier_study *study = given;
-    const int err = check_name(study, word, why);
+    const int err = barrier_check_name(study, word, why);
     return err ? err : barrier_add(study, "", word, why);
 }
 
@@ -140,7 +141,7 @@ static int barrier_read_algorithms(struct barrier_study *study, struct ictus_why
 {
     const struct word_list list = {"algorithm", study->options->algorithms, "barrier"};
     return strcmp(list.text, "all") == 0
-               ? add_all(study, why)
+               ? barrier_add_all(study, why)
                : word_list_read(&list, barrier_take_algorithm, study, why);
 }
 
@@ -226,7 +227,7 @@ static int barrier_run_one(struct barrier_study *study, struct ictus_skew *skew,
 }
 
 /* Processes that a smaller count leaves out: asleep, so that they take no core. */
-static void wait_asleep(MPI_Request *request)
+static void barrier_wait_asleep(MPI_Request *request)
 {
     int done = 0;
     while (!done) {
@@ -237,7 +238,7 @@ static void wait_asleep(MPI_Request *request)
     }
 }
 
-static int run_processes(struct barrier_study *study, int processes, struct ictus_why *why)
+static int barrier_run_processes(struct barrier_study *study, int processes, struct ictus_why *why)
 {
     MPI_Comm comm;
     MPI_Request request;
@@ -260,7 +261,7 @@ static int run_processes(struct barrier_study *study, int processes, struct ictu
         MPI_Comm_free(&comm);
     }
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    wait_asleep(&request);
+    barrier_wait_asleep(&request);
     return results_agree(err, why);
 }
 
@@ -283,7 +284,7 @@ static int barrier_run_study(struct barrier_study *study, struct ictus_why *why)
     }
     study_base_begin(&study->base, "barriers", (double)study->count * study->process_counts);
     for (int i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
-        err = run_processes(study, study->processes[i], why);
+        err = barrier_run_processes(study, study->processes[i], why);
     }
     return study_base_close(&study->base, err, why);
 }

@@ -94,8 +94,8 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static int build_group(const struct bench_study *study, struct bench_group *group,
-                       struct ictus_why *why)
+static int bench_build_group(const struct bench_study *study, struct bench_group *group,
+                             struct ictus_why *why)
 {
     const struct bench_options *o = study->options;
     group_split(group->processes, (enum placement)o->placement, &group->comm);
@@ -107,10 +107,10 @@ static int build_group(const struct bench_study *study, struct bench_group *grou
     return results_agree(err, why);
 }
 
-static int build_groups(struct bench_study *study, struct ictus_why *why)
+static int bench_build_groups(struct bench_study *study, struct ictus_why *why)
 {
     for (int i = 0; i < study->group_count; i++) {
-        const int err = build_group(study, &study->groups[i], why);
+        const int err = bench_build_group(study, &study->groups[i], why);
         if (err) {
             return err;
         }
@@ -183,8 +183,8 @@ static void clock_facts(const struct bench_study *study, struct header_facts *fa
 }
 
 /* One file holds what one MPI library did: its header speaks for all that is in it. */
-static int check_library(const char *path, const json_t *objects, const json_t *header,
-                         struct ictus_why *why)
+static int bench_check_library(const char *path, const json_t *objects, const json_t *header,
+                               struct ictus_why *why)
 {
     const char *mine = json_string_value(json_object_get(header, "mpi"));
     const char *its = json_string_value(json_object_get(json_array_get(objects, 0), "mpi"));
@@ -207,7 +207,7 @@ static int bench_resume(struct bench_study *study, json_t *header, struct ictus_
     json_t *objects = NULL;
     int err = ictus_result_read(o->results.file, &objects, NULL, why);
     if (!err) {
-        err = check_library(o->results.file, objects, header, why);
+        err = bench_check_library(o->results.file, objects, header, why);
     }
     if (!err) {
         err = bench_study_know(study, objects);
@@ -233,7 +233,7 @@ static int bench_resume(struct bench_study *study, json_t *header, struct ictus_
 }
 
 /* Whether there is a file to go on with: rank 0 looks, all hear it. */
-static bool is_resumed(const struct bench_options *o)
+static bool bench_is_resumed(const struct bench_options *o)
 {
     int there = 0;
     if (o->resume && command_rank() == 0) {
@@ -265,7 +265,7 @@ static int bench_open_results(struct bench_study *study, struct ictus_why *why)
     }
     clock_facts(study, &facts);
     json_t *header = header_create(&facts);
-    if (is_resumed(study->options)) {
+    if (bench_is_resumed(study->options)) {
         return results_agree(command_rank() == 0 ? bench_resume(study, header, why) : ICTUS_OK,
                              why);
     }
@@ -274,7 +274,7 @@ static int bench_open_results(struct bench_study *study, struct ictus_why *why)
 }
 
 /* What a user should know before she believes the table. */
-static void warn_of_conditions(const struct bench_study *study)
+static void bench_warn_of_conditions(const struct bench_study *study)
 {
     const struct bench_group *first = &study->groups[0];
     if (command_rank() != 0 || study->options->talk.quiet) {
@@ -292,7 +292,7 @@ static void warn_of_conditions(const struct bench_study *study)
 }
 
 /* And before she believes the digits: the table's footer. */
-static void note_drift(const struct bench_study *study)
+static void bench_note_drift(const struct bench_study *study)
 {
     if (study->drifting > 0 && command_rank() == 0 &&
         study->options->results.format == ICTUS_FORMAT_TEXT) {
@@ -305,16 +305,16 @@ static void note_drift(const struct bench_study *study)
 
 static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
-    int err = build_groups(study, why);
+    int err = bench_build_groups(study, why);
     if (!err) {
-        warn_of_conditions(study);
+        bench_warn_of_conditions(study);
     }
     if (!err) {
         err = bench_open_results(study, why);
     }
     if (!err) {
         err = bench_run_experiments(study, why);
-        note_drift(study);
+        bench_note_drift(study);
         err = results_close(study->out, study->options->results.file, err, why);
     }
     return err;

@@ -59,7 +59,7 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static void list_guidelines(const struct guideline_study *study)
+static void guidelines_list(const struct guideline_study *study)
 {
     for (int i = 0; i < study->operation_count; i++) {
         const struct guideline_operation *op = &study->operations[i];
@@ -121,7 +121,7 @@ static int guidelines_run_turn(struct guideline_study *study, const struct guide
     return results_agree(err, why);
 }
 
-static int clear_series(struct guideline_study *study, size_t cells)
+static int guidelines_clear_series(struct guideline_study *study, size_t cells)
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < cells && !err; i++) {
@@ -133,12 +133,13 @@ static int clear_series(struct guideline_study *study, size_t cells)
 }
 
 /* All rounds of an operation and its rivals, all sizes mixed. */
-static int run_operation(struct guideline_study *study, const struct guideline_operation *op,
-                         uint64_t *random, struct ictus_why *why)
+static int guidelines_run_operation(struct guideline_study *study,
+                                    const struct guideline_operation *op, uint64_t *random,
+                                    struct ictus_why *why)
 {
     const size_t cells = (size_t)op->rival_count * study->size_count;
     size_t *order = calloc(cells, sizeof(*order));
-    int err = order ? clear_series(study, cells) : ICTUS_ERR_NOMEM;
+    int err = order ? guidelines_clear_series(study, cells) : ICTUS_ERR_NOMEM;
     for (size_t i = 0; i < cells && !err; i++) {
         order[i] = i;
     }
@@ -158,7 +159,7 @@ static int run_operation(struct guideline_study *study, const struct guideline_o
     return results_agree(err, why);
 }
 
-static double count_turns(const struct guideline_study *study)
+static double guidelines_count_turns(const struct guideline_study *study)
 {
     double cells = 0.0;
     for (int i = 0; i < study->operation_count; i++) {
@@ -185,9 +186,9 @@ static int guidelines_run_study(struct guideline_study *study, struct ictus_why 
     if (err) {
         return err;
     }
-    study_base_begin(&study->base, "turns", count_turns(study));
+    study_base_begin(&study->base, "turns", guidelines_count_turns(study));
     for (int i = 0; i < study->operation_count && !err && !interrupt_came(); i++) {
-        err = run_operation(study, &study->operations[i], &random, why);
+        err = guidelines_run_operation(study, &study->operations[i], &random, why);
     }
     progress_hide(&study->base.progress);
     if (!err && command_rank() == 0) {
@@ -217,7 +218,7 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
     err = err ? err : guidelines_check_effect(study, why);
     if (!err && study->options->list) {
         if (command_rank() == 0) {
-            list_guidelines(study);
+            guidelines_list(study);
         }
         return ICTUS_OK;
     }
@@ -249,8 +250,8 @@ static int guidelines_check_files(const struct guideline_options *o, struct ictu
 }
 
 /* Rank 0 reads and judges; the others hear how it went. */
-static int judge_files(struct guideline_study *study, int count, char **words,
-                       struct ictus_why *why)
+static int guidelines_judge_files(struct guideline_study *study, int count, char **words,
+                                  struct ictus_why *why)
 {
     int err = guidelines_check_files(study->options, why);
     if (!err && command_rank() == 0) {
@@ -267,7 +268,7 @@ static int guidelines_run(const void *given, int word_count, char **words)
     double limit = 0.0;
     int err = options_fail_above(study.options->fail_above, &limit, &why);
     if (!err) {
-        err = word_count > 0 ? judge_files(&study, word_count, words, &why)
+        err = word_count > 0 ? guidelines_judge_files(&study, word_count, words, &why)
                              : guidelines_act(&study, &why);
     }
     int violated = study.tally.failed > 0;

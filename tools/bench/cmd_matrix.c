@@ -131,8 +131,8 @@ static int matrix_add_row(struct matrix_study *study, const char *name, struct i
                             why);
 }
 
-static int add_column(struct matrix_study *study, const char *prefix, const char *name,
-                      struct ictus_why *why)
+static int matrix_add_column(struct matrix_study *study, const char *prefix, const char *name,
+                             struct ictus_why *why)
 {
     return matrix_names_add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix,
                             name, why);
@@ -156,7 +156,7 @@ static int matrix_take_row(void *given, char *word, struct ictus_why *why)
                : ictus_unknown(why, "algorithm", word, reading->known);
 }
 
-static int read_rows(struct matrix_study *study, struct ictus_why *why)
+static int matrix_read_rows(struct matrix_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"algorithm", study->options->algorithms, "algorithm"};
     struct row_reading reading = {study, NULL};
@@ -174,7 +174,7 @@ static int read_rows(struct matrix_study *study, struct ictus_why *why)
 }
 
 /* A cell is made of single calls. A scheme that times many at once refuses cold caches. */
-static int check_column(const char *scheme, struct ictus_why *why)
+static int matrix_check_column(const char *scheme, struct ictus_why *why)
 {
     const struct ictus_bench_plan cold = {
         .size = sizeof(cold), .operation = "bcast", .bytes = 8, .repetitions = 1, .cold = 1};
@@ -188,29 +188,29 @@ static int check_column(const char *scheme, struct ictus_why *why)
                          scheme);
 }
 
-static int add_all_columns(struct matrix_study *study, struct ictus_why *why)
+static int matrix_add_all_columns(struct matrix_study *study, struct ictus_why *why)
 {
     const char *const *known = NULL;
-    int err = add_column(study, "", "barrier:algorithm=mpi", why);
+    int err = matrix_add_column(study, "", "barrier:algorithm=mpi", why);
     if (!ictus_selector_algorithms(study->selector, "barrier", &known, NULL)) {
         for (; *known && !err; known++) {
-            err = add_column(study, "barrier:algorithm=mpi:", *known, why);
+            err = matrix_add_column(study, "barrier:algorithm=mpi:", *known, why);
         }
     }
-    err = err ? err : add_column(study, "", "barrier:algorithm=dissemination", why);
-    return err ? err : add_column(study, "", "harmonize", why);
+    err = err ? err : matrix_add_column(study, "", "barrier:algorithm=dissemination", why);
+    return err ? err : matrix_add_column(study, "", "harmonize", why);
 }
 
-static int read_columns(struct matrix_study *study, struct ictus_why *why)
+static int matrix_read_columns(struct matrix_study *study, struct ictus_why *why)
 {
     struct spec_list list = {NULL, 0};
     if (strcmp(study->options->schemes, "all") == 0) {
-        return add_all_columns(study, why);
+        return matrix_add_all_columns(study, why);
     }
     int err = spec_list_read(&list, "scheme", study->options->schemes, why);
     for (size_t i = 0; i < list.count && !err; i++) {
-        err = check_column(list.items[i].text, why);
-        err = err ? err : add_column(study, "", list.items[i].text, why);
+        err = matrix_check_column(list.items[i].text, why);
+        err = err ? err : matrix_add_column(study, "", list.items[i].text, why);
     }
     spec_list_free(&list);
     return err;
@@ -232,7 +232,7 @@ static int matrix_add_op(void *given, char *name, struct ictus_why *why)
     study->matrix.operation = study->ops[study->op_count];
     (void)snprintf(study->ops[study->op_count++], OP_BYTES, "%s", name);
     /* Its rows are read again when its turn comes: whatever is wrong is said now. */
-    return err ? err : read_rows(study, why);
+    return err ? err : matrix_read_rows(study, why);
 }
 
 static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
@@ -240,7 +240,7 @@ static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
     const struct word_list ops = {"ops", study->options->ops, "operation"};
     int err = ictus_selector_create(&study->selector, why);
     err = err ? err : word_list_read(&ops, matrix_add_op, study, why);
-    err = err ? err : read_columns(study, why);
+    err = err ? err : matrix_read_columns(study, why);
     err = err ? err
               : sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     study_base_init(&study->base, "matrix", &study->options->results, &study->options->talk);
@@ -252,8 +252,8 @@ static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
 }
 
 /* Rank 0 may fail to keep what came; all ranks hear of it. */
-static int keep_turn(struct matrix_study *study, int row, int column,
-                     const struct ictus_bench_result *result, struct ictus_why *why)
+static int matrix_keep_turn(struct matrix_study *study, int row, int column,
+                            const struct ictus_bench_result *result, struct ictus_why *why)
 {
     const double *values = result->samples_s[study->options->reduction];
     struct turns *turns = &study->turns[row][column];
@@ -291,7 +291,7 @@ static int matrix_run_turn(struct matrix_study *study, int row, int column, stru
         return ICTUS_OK;
     }
     if (!err || err == ICTUS_ERR_SAMPLES) { /* late starts may become better */
-        err = keep_turn(study, row, column, &result, why);
+        err = matrix_keep_turn(study, row, column, &result, why);
     }
     ictus_bench_result_free(&result);
     return results_agree(err, why);
@@ -379,7 +379,7 @@ static int matrix_compare_rows(struct matrix_study *study, int column)
     return ICTUS_OK;
 }
 
-static json_t *describe_cell(const struct matrix_study *study, int row, int column)
+static json_t *matrix_describe_cell(const struct matrix_study *study, int row, int column)
 {
     const struct matrix *m = &study->matrix;
     const struct cell *cell = &m->cells[row][column];
@@ -404,7 +404,7 @@ static json_t *describe_cell(const struct matrix_study *study, int row, int colu
 }
 
 /* Rank 0: summarise and write a column's cells. */
-static int write_column(struct matrix_study *study, int column)
+static int matrix_write_column(struct matrix_study *study, int column)
 {
     struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
@@ -420,14 +420,14 @@ static int write_column(struct matrix_study *study, int column)
     err = err ? err : matrix_compare_rows(study, column);
     for (int row = 0; row < m->rows && !err; row++) {
         if (m->cells[row][column].measured) {
-            err = study_base_put(&study->base, describe_cell(study, row, column));
+            err = study_base_put(&study->base, matrix_describe_cell(study, row, column));
         }
     }
     return err;
 }
 
 /* All columns' clocks and barriers, ready at once. */
-static int build_columns(struct matrix_study *study, struct ictus_why *why)
+static int matrix_build_columns(struct matrix_study *study, struct ictus_why *why)
 {
     const struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
@@ -442,7 +442,7 @@ static int build_columns(struct matrix_study *study, struct ictus_why *why)
     return results_agree(err, why);
 }
 
-static int clear_turns(struct matrix_study *study)
+static int matrix_clear_turns(struct matrix_study *study)
 {
     int err = ICTUS_OK;
     memset(study->unfit, 0, sizeof(study->unfit));
@@ -456,7 +456,7 @@ static int clear_turns(struct matrix_study *study)
     return err;
 }
 
-static int close_matrix(struct matrix_study *study)
+static int matrix_close(struct matrix_study *study)
 {
     const struct matrix *m = &study->matrix;
     char verdict[MATRIX_VERDICT];
@@ -487,32 +487,32 @@ static int close_matrix(struct matrix_study *study)
                   "launch_spread", study->options->launch_spread, "verdict", verdict));
 }
 
-static int run_matrix(struct matrix_study *study, uint64_t bytes, struct ictus_why *why)
+static int matrix_run_size(struct matrix_study *study, uint64_t bytes, struct ictus_why *why)
 {
     struct matrix *m = &study->matrix;
     m->bytes = bytes;
     m->processes = command_size();
     memset(m->cells, 0, sizeof(m->cells));
     memset(m->faster, 0, sizeof(m->faster));
-    int err = results_agree(clear_turns(study), why);
+    int err = results_agree(matrix_clear_turns(study), why);
     err = err ? err : matrix_run_rounds(study, why);
     /* What an interrupt cut short is no fair comparison. */
     if (!err && !interrupt_came() && command_rank() == 0) {
         progress_hide(&study->base.progress);
         for (int column = 0; column < m->columns && !err; column++) {
-            err = write_column(study, column);
+            err = matrix_write_column(study, column);
         }
-        err = err ? err : close_matrix(study);
+        err = err ? err : matrix_close(study);
     }
     return results_agree(err, why);
 }
 
-static int run_op(struct matrix_study *study, const char *operation, struct ictus_why *why)
+static int matrix_run_op(struct matrix_study *study, const char *operation, struct ictus_why *why)
 {
     study->matrix.operation = operation;
-    int err = read_rows(study, why);
+    int err = matrix_read_rows(study, why);
     for (size_t i = 0; i < study->size_count && !err && !interrupt_came(); i++) {
-        err = run_matrix(study, study->sizes[i], why);
+        err = matrix_run_size(study, study->sizes[i], why);
     }
     return err;
 }
@@ -528,7 +528,7 @@ static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
         .seeded = true,
         .seed = study->options->seed,
     };
-    int err = build_columns(study, why);
+    int err = matrix_build_columns(study, why);
     err = err ? err : study_base_open(&study->base, &facts, columns, why);
     if (err) {
         return err;
@@ -537,7 +537,7 @@ static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
                      (double)study->op_count * study->matrix.rows * study->matrix.columns *
                          (double)study->size_count * (double)study->options->rounds);
     for (int op = 0; op < study->op_count && !err && !interrupt_came(); op++) {
-        err = run_op(study, study->ops[op], why);
+        err = matrix_run_op(study, study->ops[op], why);
     }
     return study_base_close(&study->base, err, why);
 }

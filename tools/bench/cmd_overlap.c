@@ -144,7 +144,7 @@ static int overlap_read_ops(struct overlap_study *s, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int add_strategy(void *given, char *word, struct ictus_why *why)
+static int overlap_add_strategy(void *given, char *word, struct ictus_why *why)
 {
     struct overlap_study *s = given;
     for (int i = 0; ictus_progress_names[i]; i++) {
@@ -156,13 +156,13 @@ static int add_strategy(void *given, char *word, struct ictus_why *why)
     return ictus_unknown(why, "strategy", word, ictus_progress_names);
 }
 
-static int read_strategies(struct overlap_study *s, struct ictus_why *why)
+static int overlap_read_strategies(struct overlap_study *s, struct ictus_why *why)
 {
     const struct word_list list = {"strategy", s->options->strategy, "strategy"};
-    return word_list_read(&list, add_strategy, s, why);
+    return word_list_read(&list, overlap_add_strategy, s, why);
 }
 
-static int read_lists(struct overlap_study *s, struct ictus_why *why)
+static int overlap_read_lists(struct overlap_study *s, struct ictus_why *why)
 {
     int err = sizes_read("sizes", s->options->sizes, &s->sizes, &s->size_count, why);
     if (!err) {
@@ -204,10 +204,10 @@ static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
 {
     int err = overlap_read_ops(s, why);
     if (!err) {
-        err = read_lists(s, why);
+        err = overlap_read_lists(s, why);
     }
     if (!err) {
-        err = read_strategies(s, why);
+        err = overlap_read_strategies(s, why);
     }
     if (!err && s->options->root >= command_size()) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: must be a rank between 0 and %d",
@@ -219,7 +219,7 @@ static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
     return err;
 }
 
-static double shown_overlap(const struct overlap_options *o, const struct ictus_overlap_result *r)
+static double overlap_shown(const struct overlap_options *o, const struct ictus_overlap_result *r)
 {
     switch (o->formula) {
     case FORMULA_OSU:
@@ -244,7 +244,7 @@ static json_t *overlap_describe(const struct overlap_study *s,
                                 const struct ictus_overlap_result *r)
 {
     const struct overlap_options *o = s->options;
-    const double overlap = shown_overlap(o, r);
+    const double overlap = overlap_shown(o, r);
     return json_pack(
         "{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
         " s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:s}",
@@ -260,8 +260,8 @@ static json_t *overlap_describe(const struct overlap_study *s,
         "invalid", (json_int_t)r->invalid, "note", overlap_note_of(r));
 }
 
-static struct ictus_overlap_plan plan_of(const struct overlap_study *s, const char *operation,
-                                         uint64_t bytes)
+static struct ictus_overlap_plan overlap_plan(const struct overlap_study *s, const char *operation,
+                                              uint64_t bytes)
 {
     const struct overlap_options *o = s->options;
     return (struct ictus_overlap_plan){
@@ -340,8 +340,8 @@ static double overhead_of(const json_t *object)
 }
 
 /* Tests at every interval; the one with the least overhead is marked. */
-static int run_tests(struct overlap_study *s, struct ictus_bench *bench,
-                     struct ictus_overlap_plan plan, int processes, struct ictus_why *why)
+static int overlap_run_tests(struct overlap_study *s, struct ictus_bench *bench,
+                             struct ictus_overlap_plan plan, int processes, struct ictus_why *why)
 {
     json_t *objects[INTERVALS_MAX] = {NULL};
     json_t *best = NULL;
@@ -362,19 +362,19 @@ static int run_tests(struct overlap_study *s, struct ictus_bench *bench,
     return err;
 }
 
-static int run_size(struct overlap_study *s, struct ictus_bench *bench, int processes,
-                    const char *operation, uint64_t bytes, struct ictus_why *why)
+static int overlap_run_size(struct overlap_study *s, struct ictus_bench *bench, int processes,
+                            const char *operation, uint64_t bytes, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int p = 0; p < ICTUS_PROGRESSES && !err; p++) {
-        struct ictus_overlap_plan plan = plan_of(s, operation, bytes);
+        struct ictus_overlap_plan plan = overlap_plan(s, operation, bytes);
         json_t *object = NULL;
         plan.progress = (enum ictus_progress)p;
         if (!s->wanted[p]) {
             continue;
         }
         if (p == ICTUS_PROGRESS_TESTS) {
-            err = run_tests(s, bench, plan, processes, why);
+            err = overlap_run_tests(s, bench, plan, processes, why);
             continue;
         }
         err = overlap_run_one(s, bench, &plan, processes, &object, why);
@@ -385,7 +385,7 @@ static int run_size(struct overlap_study *s, struct ictus_bench *bench, int proc
     return err;
 }
 
-static int run_group(struct overlap_study *s, int processes, struct ictus_why *why)
+static int overlap_run_group(struct overlap_study *s, int processes, struct ictus_why *why)
 {
     struct ictus_bench *bench = NULL;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -400,7 +400,7 @@ static int run_group(struct overlap_study *s, int processes, struct ictus_why *w
             study_base_step(&s->base, s->ops[op].name);
             if (s->ops[op].has_data || i == 0) {
                 const uint64_t bytes = s->ops[op].has_data ? s->sizes[i] : 0;
-                err = run_size(s, bench, processes, s->ops[op].name, bytes, why);
+                err = overlap_run_size(s, bench, processes, s->ops[op].name, bytes, why);
             }
         }
     }
@@ -430,7 +430,7 @@ static int overlap_run_study(struct overlap_study *s, struct ictus_why *why)
     study_base_begin(&s->base, "measurements",
                      (double)s->count_count * s->op_count * (double)s->size_count);
     for (int i = 0; i < s->count_count && !err; i++) {
-        err = run_group(s, s->counts[i], why);
+        err = overlap_run_group(s, s->counts[i], why);
     }
     return study_base_close(&s->base, err, why);
 }

@@ -30,7 +30,7 @@ static char *identity_of(const json_t *object)
 }
 
 /* Put an object to the launches of its guideline, in the order in which guidelines first came. */
-static int add_launch(json_t *guidelines, json_t *object)
+static int guideline_merge_add_launch(json_t *guidelines, json_t *object)
 {
     char *identity = identity_of(object);
     json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
@@ -49,7 +49,8 @@ static double guideline_merge_number_of(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int add_file(const char *path, bool combined, json_t *guidelines, struct ictus_why *why)
+static int guideline_merge_add_file(const char *path, bool combined, json_t *guidelines,
+                                    struct ictus_why *why)
 {
     json_t *objects = NULL;
     json_t *object = NULL;
@@ -70,7 +71,7 @@ static int add_file(const char *path, bool combined, json_t *guidelines, struct 
                                 path);
         }
         if (!err && guideline && guideline_merge_number_of(object, "factor") > 0) {
-            err = add_launch(guidelines, object);
+            err = guideline_merge_add_launch(guidelines, object);
         }
     }
     json_decref(objects);
@@ -102,8 +103,9 @@ static double guideline_merge_mean_of(const json_t *launches, const char *name)
     return exp(sum / (double)json_array_size(launches));
 }
 
-static int judge_launches(const json_t *launches, const struct guideline_limits *limits,
-                          struct guideline_row *row)
+static int guideline_merge_judge_launches(const json_t *launches,
+                                          const struct guideline_limits *limits,
+                                          struct guideline_row *row)
 {
     const json_t *first = json_array_get(launches, 0);
     const size_t n = json_array_size(launches);
@@ -152,7 +154,7 @@ static int guideline_merge_put_all(const struct guideline_options *options, json
     json_object_foreach(guidelines, identity, launches)
     {
         struct guideline_row row;
-        err = err ? err : judge_launches(launches, &limits, &row);
+        err = err ? err : guideline_merge_judge_launches(launches, &limits, &row);
         if (!err) {
             tally->processes = row.processes;
             tally->launches = tally->launches == 0 || row.result.launches < tally->launches
@@ -164,7 +166,7 @@ static int guideline_merge_put_all(const struct guideline_options *options, json
     return err ? err : guideline_close(options, out, tally);
 }
 
-static int refuse_empty(const json_t *guidelines, struct ictus_why *why)
+static int guidelines_refuse_empty(const json_t *guidelines, struct ictus_why *why)
 {
     return json_object_size(guidelines) > 0
                ? ICTUS_OK
@@ -176,8 +178,8 @@ static int refuse_empty(const json_t *guidelines, struct ictus_why *why)
 int guideline_after_read(const char *path, json_t **guidelines, struct ictus_why *why)
 {
     *guidelines = json_object();
-    const int err = add_file(path, true, *guidelines, why);
-    return err ? err : refuse_empty(*guidelines, why) ? ICTUS_ERR_FORMAT : ICTUS_OK;
+    const int err = guideline_merge_add_file(path, true, *guidelines, why);
+    return err ? err : guidelines_refuse_empty(*guidelines, why) ? ICTUS_ERR_FORMAT : ICTUS_OK;
 }
 
 enum turns_before guideline_after_find(const json_t *guidelines, const struct guideline_row *row)
@@ -201,9 +203,9 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     int err = ICTUS_OK;
     *tally = (struct guideline_tally){0};
     for (int i = 0; i < count && !err; i++) {
-        err = add_file(paths[i], false, guidelines, why);
+        err = guideline_merge_add_file(paths[i], false, guidelines, why);
     }
-    err = err ? err : refuse_empty(guidelines, why);
+    err = err ? err : guidelines_refuse_empty(guidelines, why);
     if (!err) {
         results_outlive_readers();
         err = ictus_output_open((enum ictus_format)options->results.format, guideline_columns,

@@ -117,7 +117,7 @@ struct pair {
     const struct turns *turns, *against_turns;
 };
 
-static int write_pair(struct guideline_study *study, const struct pair *pair)
+static int guideline_record_write_pair(struct guideline_study *study, const struct pair *pair)
 {
     struct guideline_row row = {
         .kind = guideline_kinds[pair->kind],
@@ -153,8 +153,9 @@ static int write_pair(struct guideline_study *study, const struct pair *pair)
 }
 
 /* Compare with a rival at the same size. */
-static int write_rival(struct guideline_study *study, const struct guideline_operation *op,
-                       int rival, size_t size)
+static int guideline_record_write_rival(struct guideline_study *study,
+                                        const struct guideline_operation *op, int rival,
+                                        size_t size)
 {
     const struct pair pair = {
         .of = &op->rivals[0],
@@ -165,12 +166,13 @@ static int write_rival(struct guideline_study *study, const struct guideline_ope
         .turns = &study->turns[size],
         .against_turns = &study->turns[(size_t)rival * study->size_count + size],
     };
-    return write_pair(study, &pair);
+    return guideline_record_write_pair(study, &pair);
 }
 
 /* Compare with a larger size. */
-static int write_monotony(struct guideline_study *study, const struct guideline_operation *op,
-                          size_t size, size_t larger)
+static int guideline_write_monotony(struct guideline_study *study,
+                                    const struct guideline_operation *op, size_t size,
+                                    size_t larger)
 {
     const struct pair pair = {
         .of = &op->rivals[0],
@@ -181,7 +183,7 @@ static int write_monotony(struct guideline_study *study, const struct guideline_
         .turns = &study->turns[size],
         .against_turns = &study->turns[larger],
     };
-    return write_pair(study, &pair);
+    return guideline_record_write_pair(study, &pair);
 }
 
 int guideline_study_write(struct guideline_study *study, const struct guideline_operation *op)
@@ -189,12 +191,12 @@ int guideline_study_write(struct guideline_study *study, const struct guideline_
     int err = ICTUS_OK;
     for (int rival = 1; rival < op->rival_count; rival++) {
         for (size_t size = 0; size < study->size_count && !err; size++) {
-            err = write_rival(study, op, rival, size);
+            err = guideline_record_write_rival(study, op, rival, size);
         }
     }
     for (size_t size = 0; study->kinds[KIND_MONOTONY] && size < study->size_count; size++) {
         for (size_t larger = size + 1; larger < study->size_count && !err; larger++) {
-            err = write_monotony(study, op, size, larger);
+            err = guideline_write_monotony(study, op, size, larger);
         }
     }
     return err;

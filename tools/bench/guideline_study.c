@@ -14,7 +14,7 @@
 
 const char *const guideline_kinds[] = {"mockup", "split", "monotony", NULL};
 
-static int add_kind(void *given, char *word, struct ictus_why *why)
+static int guideline_study_add_kind(void *given, char *word, struct ictus_why *why)
 {
     struct guideline_study *study = given;
     for (int i = 0; guideline_kinds[i]; i++) {
@@ -26,13 +26,13 @@ static int add_kind(void *given, char *word, struct ictus_why *why)
     return ictus_unknown(why, "kind of guideline", word, guideline_kinds);
 }
 
-static int read_kinds(struct guideline_study *study, struct ictus_why *why)
+static int guideline_read_kinds(struct guideline_study *study, struct ictus_why *why)
 {
     struct word_list list = {"kinds", study->options->kinds, "kind of guideline"};
     if (strcmp(list.text, "all") == 0) {
         list.text = "mockup,split,monotony";
     }
-    return word_list_read(&list, add_kind, study, why);
+    return word_list_read(&list, guideline_study_add_kind, study, why);
 }
 
 static bool guideline_study_is_wanted(const struct guideline_study *study,
@@ -63,7 +63,7 @@ static int guideline_study_add_operation(struct guideline_study *study,
     return ICTUS_OK;
 }
 
-static bool has_mockup(const char *name)
+static bool guideline_study_has_mockup(const char *name)
 {
     struct ictus_operation_info info;
     bool found = false;
@@ -92,21 +92,21 @@ static int guideline_study_read_ops(struct guideline_study *study, struct ictus_
         return word_list_read(&list, guideline_study_add_op, study, why);
     }
     for (int i = 0; !err && !ictus_operation(NULL, i, &info); i++) {
-        if (has_mockup(info.name)) {
+        if (guideline_study_has_mockup(info.name)) {
             err = guideline_study_add_operation(study, &info, why);
         }
     }
     return err;
 }
 
-static int by_size(const void *a, const void *b)
+static int guideline_study_by_size(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
     const uint64_t y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static int read_sizes(struct guideline_study *study, struct ictus_why *why)
+static int guideline_read_sizes(struct guideline_study *study, struct ictus_why *why)
 {
     const int err =
         sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
@@ -114,7 +114,7 @@ static int read_sizes(struct guideline_study *study, struct ictus_why *why)
         return err;
     }
     size_t kept = 0;
-    qsort(study->sizes, study->size_count, sizeof(*study->sizes), by_size);
+    qsort(study->sizes, study->size_count, sizeof(*study->sizes), guideline_study_by_size);
     for (size_t i = 0; i < study->size_count; i++) {
         if (kept == 0 || study->sizes[i] != study->sizes[kept - 1]) {
             study->sizes[kept++] = study->sizes[i];
@@ -125,7 +125,7 @@ static int read_sizes(struct guideline_study *study, struct ictus_why *why)
 }
 
 /* How many guidelines there are to test: what p is corrected for. */
-static size_t count_comparisons(const struct guideline_study *study)
+static size_t guideline_count_comparisons(const struct guideline_study *study)
 {
     size_t count = 0;
     for (int i = 0; i < study->operation_count; i++) {
@@ -138,7 +138,7 @@ static size_t count_comparisons(const struct guideline_study *study)
 static int guideline_study_check_rest(struct guideline_study *study, struct ictus_why *why)
 {
     const struct guideline_options *o = study->options;
-    const size_t comparisons = count_comparisons(study);
+    const size_t comparisons = guideline_count_comparisons(study);
     const struct ictus_bench_plan plan = {.size = sizeof(plan),
                                           .operation = study->operations[0].rivals[0].name,
                                           .bytes = study->sizes[0],
@@ -180,9 +180,9 @@ static int guideline_allocate(struct guideline_study *study)
 int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
 {
     study->operations = calloc(GUIDELINE_OPS_MAX, sizeof(*study->operations));
-    int err = study->operations ? read_kinds(study, why) : ICTUS_ERR_NOMEM;
+    int err = study->operations ? guideline_read_kinds(study, why) : ICTUS_ERR_NOMEM;
     err = err ? err : guideline_study_read_ops(study, why);
-    err = err ? err : read_sizes(study, why);
+    err = err ? err : guideline_read_sizes(study, why);
     err = err ? err : guideline_study_check_rest(study, why);
     study_base_init(&study->base, "guidelines", &study->options->results, &study->options->talk);
     study_base_clock(&study->base, study->options->sync, study->options->clock);

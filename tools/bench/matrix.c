@@ -22,7 +22,7 @@ void matrix_place(struct matrix *m, int column)
 
 const char *const matrix_outcomes[] = {"unclear", "same", "changed", "empty"};
 
-static bool is_rival(const struct matrix *m, int row, int column)
+static bool matrix_is_rival(const struct matrix *m, int row, int column)
 {
     return m->cells[row][column].measured &&
            (m->rows == 1 || strcmp(m->algorithms[row], "default") != 0);
@@ -33,7 +33,7 @@ static int matrix_fastest(const struct matrix *m, int column)
 {
     int best = -1;
     for (int i = 0; i < m->rows; i++) {
-        if (is_rival(m, i, column) &&
+        if (matrix_is_rival(m, i, column) &&
             (best < 0 || m->cells[i][column].place < m->cells[best][column].place)) {
             best = i;
         }
@@ -45,7 +45,7 @@ int matrix_winner(const struct matrix *m, int column)
 {
     const int best = matrix_fastest(m, column);
     for (int i = 0; i < m->rows && best >= 0; i++) {
-        if (i != best && is_rival(m, i, column) && !m->faster[column][best][i]) {
+        if (i != best && matrix_is_rival(m, i, column) && !m->faster[column][best][i]) {
             return -1;
         }
     }
@@ -78,7 +78,7 @@ static void matrix_append(char *text, size_t size, const char *piece)
 }
 
 /* "linear under barrier:algorithm=mpi:double_ring, binomial under dissemination" */
-static void append_changed(const struct matrix *m, char *text, size_t size)
+static void matrix_append_changed(const struct matrix *m, char *text, size_t size)
 {
     char piece[4 * MATRIX_NAME];
     const char *glue = " ";
@@ -93,13 +93,13 @@ static void append_changed(const struct matrix *m, char *text, size_t size)
 }
 
 /* "binomial", or of those that are not told apart "binomial or linear" */
-static void append_best(const struct matrix *m, char *text, size_t size)
+static void matrix_append_best(const struct matrix *m, char *text, size_t size)
 {
     const int judge = matrix_judge(m);
     const int best = matrix_fastest(m, judge);
     matrix_append(text, size, m->algorithms[best]);
     for (int i = 0; i < m->rows; i++) {
-        if (i != best && is_rival(m, i, judge) && !m->faster[judge][best][i]) {
+        if (i != best && matrix_is_rival(m, i, judge) && !m->faster[judge][best][i]) {
             matrix_append(text, size, " or ");
             matrix_append(text, size, m->algorithms[i]);
         }
@@ -126,11 +126,11 @@ enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t si
                   changed ? "the choice of common start changes the winner: "
                   : won   ? "the choice of common start does not change the winner: "
                           : "unclear; the fastest may be ");
-    append_best(m, text, size);
+    matrix_append_best(m, text, size);
     (void)snprintf(piece, sizeof(piece), " under %s%s", m->schemes[judge], changed ? ", but" : "");
     matrix_append(text, size, piece);
     if (changed) {
-        append_changed(m, text, size);
+        matrix_append_changed(m, text, size);
         return MATRIX_CHANGED;
     }
     return won ? MATRIX_SAME : MATRIX_UNCLEAR;
@@ -145,7 +145,7 @@ bool matrix_row_measured(const struct matrix *m, int row)
     return column < m->columns;
 }
 
-static bool is_measured(const struct matrix *m, int column)
+static bool matrix_is_measured(const struct matrix *m, int column)
 {
     int row = 0;
     while (row < m->rows && !m->cells[row][column].measured) {
@@ -171,16 +171,16 @@ static int scheme_break(const char *scheme)
     return sign ? (int)(sign - scheme) + 1 : 0;
 }
 
-static void put_head(const struct matrix *m, struct text_table *table)
+static void matrix_put_head(const struct matrix *m, struct text_table *table)
 {
     char upper[MATRIX_NAME];
     bool broken = false;
     for (int c = 0; c < m->columns; c++) {
-        broken = broken || (is_measured(m, c) && scheme_break(m->schemes[c]) > 0);
+        broken = broken || (matrix_is_measured(m, c) && scheme_break(m->schemes[c]) > 0);
     }
     text_table_column(table, "", true);
     for (int c = 0; c < m->columns; c++) {
-        if (is_measured(m, c)) {
+        if (matrix_is_measured(m, c)) {
             (void)snprintf(upper, sizeof(upper), "%.*s", scheme_break(m->schemes[c]),
                            m->schemes[c]);
             text_table_column(table, broken ? upper : m->schemes[c], false);
@@ -190,7 +190,7 @@ static void put_head(const struct matrix *m, struct text_table *table)
         text_table_cell(table, "%s", "");
     }
     for (int c = 0; c < m->columns && broken; c++) {
-        if (is_measured(m, c)) {
+        if (matrix_is_measured(m, c)) {
             text_table_cell(table, "%s", m->schemes[c] + scheme_break(m->schemes[c]));
         }
     }
@@ -200,12 +200,12 @@ int matrix_print(const struct matrix *m, FILE *out)
 {
     struct text_table table;
     text_table_init(&table, 1);
-    put_head(m, &table);
+    matrix_put_head(m, &table);
     for (int row = 0; row < m->rows; row++) {
         if (matrix_row_measured(m, row)) {
             text_table_cell(&table, "%s", m->algorithms[row]);
             for (int c = 0; c < m->columns; c++) {
-                if (is_measured(m, c)) {
+                if (matrix_is_measured(m, c)) {
                     matrix_put_cell(m, row, c, &table);
                 }
             }

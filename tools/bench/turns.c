@@ -92,7 +92,7 @@ static double drift_factor(const double *values, size_t n)
     return sqrt((1 + kept) / (1 - kept));
 }
 
-static int summarize_rounds(const double *logs, size_t n, struct turns_ratio *ratio)
+static int turns_summarize_rounds(const double *logs, size_t n, struct turns_ratio *ratio)
 {
     struct ictus_summary summary;
     if (n == 0) {
@@ -123,7 +123,7 @@ int turns_compare(const struct turns *turns, const struct turns *against, struct
             logs[n++] = log(turns->medians[round] / against->medians[round]);
         }
     }
-    err = err ? err : summarize_rounds(logs, n, ratio);
+    err = err ? err : turns_summarize_rounds(logs, n, ratio);
     free(logs);
     return err;
 }

@@ -37,7 +37,7 @@ struct walk {
     bool interrupted;
 };
 
-static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *given)
+static _Unwind_Reason_Code witness_note_frame(struct _Unwind_Context *context, void *given)
 {
     struct walk *walk = given;
     int before = 0;
@@ -51,7 +51,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *giv
 }
 
 /* Unwinding takes no memory and no locks once libgcc is loaded, which witness_create() sees to. */
-static void note_stack(int number, siginfo_t *info, void *context)
+static void witness_note_stack(int number, siginfo_t *info, void *context)
 {
     struct witness_record *record = info->si_code == SI_QUEUE ? info->si_value.sival_ptr : NULL;
     (void)number;
@@ -59,7 +59,7 @@ static void note_stack(int number, siginfo_t *info, void *context)
     if (record && record->count < STACKS_MAX) {
         struct walk walk = {.stack = &record->stacks[record->count]};
         walk.stack->depth = 0;
-        (void)_Unwind_Backtrace(note_frame, &walk);
+        (void)_Unwind_Backtrace(witness_note_frame, &walk);
         record->count++;
     }
 }
@@ -86,7 +86,7 @@ static int witness_watch(void *state)
         return ICTUS_ERR_NOMEM;
     }
     memset(&handling, 0, sizeof(handling));
-    handling.sa_sigaction = note_stack;
+    handling.sa_sigaction = witness_note_stack;
     handling.sa_flags = SA_SIGINFO | SA_RESTART;
     record->count = 0;
     record->watched = pthread_self();
@@ -135,7 +135,7 @@ struct ictus_witness witness_create(void)
     struct witness_record *record = calloc(1, sizeof(*record));
     if (record) {
         struct walk walk = {.stack = &record->stacks[0]};
-        (void)_Unwind_Backtrace(note_frame, &walk);
+        (void)_Unwind_Backtrace(witness_note_frame, &walk);
     }
     return (struct ictus_witness){record, witness_watch, witness_rest, witness_read_stack};
 }

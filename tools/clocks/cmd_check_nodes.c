@@ -83,7 +83,7 @@ static const char *check_nodes_name_of(const struct census *c, int node)
 }
 
 /* One process of each node, rank 0 among them. */
-static int join_nodes(struct census *c)
+static int nodes_join(struct census *c)
 {
     MPI_Comm node;
     int inside = 0;
@@ -99,7 +99,7 @@ static int join_nodes(struct census *c)
                : ICTUS_ERR_MPI;
 }
 
-static int gather_names(struct census *c)
+static int nodes_gather_names(struct census *c)
 {
     char mine[MPI_MAX_PROCESSOR_NAME + 1] = "";
     char cut[NAME_BYTES] = "";
@@ -143,7 +143,7 @@ static int census_take(struct census *c, struct ictus_why *why)
     }
     progress_watch_end(&watch);
     ictus_study_free(study);
-    return err ? err : gather_names(c);
+    return err ? err : nodes_gather_names(c);
 }
 
 static const char *fault_word(unsigned faults)
@@ -197,13 +197,13 @@ static int check_nodes_compare_rows(const void *a, const void *b)
 }
 
 /* A bad link of a node that is itself out of line says nothing more. */
-static bool is_new(const struct ictus_checkup *f, const struct ictus_link_check *l)
+static bool nodes_is_new(const struct ictus_checkup *f, const struct ictus_link_check *l)
 {
     return !(f->nodes[l->a].faults & ICTUS_NODE_SLOW) && !(f->nodes[l->b].faults & ICTUS_NODE_SLOW);
 }
 
 /* Rows, the worst first: all nodes, and the bad links. */
-static struct row *sort_rows(const struct ictus_checkup *f, size_t *count)
+static struct row *nodes_sort_rows(const struct ictus_checkup *f, size_t *count)
 {
     struct row *rows = calloc((size_t)f->node_count + f->link_count, sizeof(*rows));
     size_t n = 0;
@@ -211,7 +211,7 @@ static struct row *sort_rows(const struct ictus_checkup *f, size_t *count)
         rows[n++] = (struct row){i, -1, f->nodes[i].worst};
     }
     for (size_t l = 0; rows && l < f->link_count; l++) {
-        if (is_new(f, &f->links[l])) {
+        if (nodes_is_new(f, &f->links[l])) {
             rows[n++] = (struct row){0, (int)l, f->links[l].worst};
         }
     }
@@ -226,7 +226,7 @@ static struct row *sort_rows(const struct ictus_checkup *f, size_t *count)
 static int census_tell(const struct census *c, struct ictus_output *out, int *faults)
 {
     size_t count = 0;
-    struct row *rows = sort_rows(c->found, &count);
+    struct row *rows = nodes_sort_rows(c->found, &count);
     int err = rows ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (size_t i = 0; rows && i < count && !err; i++) {
         const bool fault = rows[i].worst > 1.0;
@@ -248,13 +248,13 @@ static int census_tell(const struct census *c, struct ictus_output *out, int *fa
     return err;
 }
 
-static int run_census(struct census *c, int *faults, struct ictus_why *why)
+static int nodes_run_census(struct census *c, int *faults, struct ictus_why *why)
 {
     const struct check_options *o = c->options;
     const struct header_facts facts = {
         .command = "check-nodes", .rows = options, .options = o, .clock = c->clock};
     struct ictus_output *out = NULL;
-    int err = join_nodes(c);
+    int err = nodes_join(c);
     if (!err && c->nodes != MPI_COMM_NULL) {
         err = census_take(c, why);
     }
@@ -294,7 +294,7 @@ static int check_nodes_run(const void *given, int word_count, char **words)
         (void)snprintf(c.clock, sizeof(c.clock), "%s", c.options->clock);
     }
     if (!err) {
-        err = run_census(&c, &faults, &why);
+        err = nodes_run_census(&c, &faults, &why);
     }
     ictus_checkup_free(c.found);
     free(c.names);

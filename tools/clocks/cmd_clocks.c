@@ -54,7 +54,7 @@ struct findings {
 };
 
 /* PTP hardware clocks carry their device in the name: list those that exist. */
-static int add_devices(struct spec_list *list, struct ictus_why *why)
+static int clocks_add_devices(struct spec_list *list, struct ictus_why *why)
 {
     glob_t found;
     int err = ICTUS_OK;
@@ -76,13 +76,13 @@ static int clocks_list_all(struct spec_list *list, struct ictus_why *why)
     struct ictus_entry entry;
     int err = ICTUS_OK;
     for (size_t i = 0; !err && ictus_source_entry(i, &entry) == ICTUS_OK; i++) {
-        err = strcmp(entry.name, "phc") == 0 ? add_devices(list, why)
+        err = strcmp(entry.name, "phc") == 0 ? clocks_add_devices(list, why)
                                              : spec_list_add(list, entry.name, why);
     }
     return err;
 }
 
-static int share_list(struct spec_list *list)
+static int clocks_share_list(struct spec_list *list)
 {
     int count = (int)list->count;
     MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -97,7 +97,7 @@ static int share_list(struct spec_list *list)
 }
 
 /* Collective: what a typing error is, before anything is measured. */
-static int check_list(const struct spec_list *list, struct ictus_why *why)
+static int clocks_check_list(const struct spec_list *list, struct ictus_why *why)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct ictus_study *study = NULL;
@@ -191,8 +191,8 @@ static json_t *findings_describe(const char *source, const struct findings *f, c
     return object;
 }
 
-static json_t *describe_missing(const char *source, const char *reason, const char *summary,
-                                bool by_default)
+static json_t *clocks_describe_missing(const char *source, const char *reason, const char *summary,
+                                       bool by_default)
 {
     return json_pack("{s:s, s:o, s:b, s:b, s:o, s:i, s:s, s:o}", "type", "clock", "clock",
                      ictus_result_text(source), "available", 0, "default", by_default, "reason",
@@ -225,9 +225,9 @@ static int study_one(struct ictus_output *out, const char *source, const char *u
         return ICTUS_OK;
     }
     const char *reason = why.text[0] ? why.text : ictus_strerror(err);
-    return ictus_output_put(out,
-                            err ? describe_missing(source, reason, summary_of(source), by_default)
-                                : findings_describe(source, &f, summary_of(source), by_default));
+    return ictus_output_put(
+        out, err ? clocks_describe_missing(source, reason, summary_of(source), by_default)
+                 : findings_describe(source, &f, summary_of(source), by_default));
 }
 
 static int study_all(const struct clocks_options *o, const struct spec_list *list,
@@ -275,10 +275,10 @@ static int clocks_run(const void *given, int word_count, char **words)
     }
     if (o->clocks) {
         err = spec_list_read(&list, "clock", o->clocks, &why);
-        err = err ? err : check_list(&list, &why);
+        err = err ? err : clocks_check_list(&list, &why);
     } else {
         err = clocks_list_all(&list, &why);
-        err = err ? err : share_list(&list);
+        err = err ? err : clocks_share_list(&list);
     }
     if (!err) {
         err = study_all(o, &list, &why);

@@ -185,8 +185,8 @@ static int series_fetch(struct series *s, struct series *other, int from)
     return ICTUS_OK;
 }
 
-static int describe_all(struct series *s, const struct drift_options *o, const char *clock,
-                        struct ictus_output *out, struct ictus_why *why)
+static int drift_describe_all(struct series *s, const struct drift_options *o, const char *clock,
+                              struct ictus_output *out, struct ictus_why *why)
 {
     struct series received;
     int err = series_create(&received, s->room);
@@ -231,7 +231,7 @@ static int drift_observe(struct ictus_study *study, const struct drift_options *
         err = drift_collect(study, o, clock, &mine, why);
     }
     if (!err) {
-        err = describe_all(&mine, o, clock, out, why);
+        err = drift_describe_all(&mine, o, clock, out, why);
     }
     series_free(&mine);
     return err;

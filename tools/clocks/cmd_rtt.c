@@ -110,7 +110,7 @@ static int rtt_read_pair(const char *word, struct pair *pair, struct ictus_why *
     return ICTUS_OK;
 }
 
-static int read_listed(const char *text, struct pairs *pairs, struct ictus_why *why)
+static int rtt_read_listed(const char *text, struct pairs *pairs, struct ictus_why *why)
 {
     char word[64];
     int err = ICTUS_OK;
@@ -128,7 +128,7 @@ static int read_listed(const char *text, struct pairs *pairs, struct ictus_why *
     return err;
 }
 
-static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *why)
+static int rtt_read_pairs(const char *text, struct pairs *pairs, struct ictus_why *why)
 {
     const int size = command_size();
     int err = ICTUS_OK;
@@ -149,7 +149,7 @@ static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *w
             err = i / size < i % size ? pairs_add(pairs, i / size, i % size) : ICTUS_OK;
         }
     } else {
-        err = read_listed(text, pairs, why);
+        err = rtt_read_listed(text, pairs, why);
     }
     return err;
 }
@@ -244,7 +244,7 @@ static int rtt_run(const void *given, int word_count, char **words)
         err = ictus_because(&why, ICTUS_ERR_SPEC,
                             "unexpected argument '%.80s'; name pairs with --pairs=0-1", words[0]);
     } else {
-        err = read_pairs(o->pairs, &pairs, &why);
+        err = rtt_read_pairs(o->pairs, &pairs, &why);
     }
     if (!err) {
         err = rtt_run_study(o, &pairs, &why);

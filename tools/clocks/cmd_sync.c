@@ -91,7 +91,7 @@ struct plan {
     int64_t done; /* experiments */
 };
 
-static void print_algorithms(void)
+static void sync_print_algorithms(void)
 {
     struct ictus_entry entry;
     struct ictus_parameter p;
@@ -108,7 +108,7 @@ static void print_algorithms(void)
 }
 
 /* Where a simulated clock's own seed is, or NULL. */
-static const char *find_seed(const char *clock)
+static const char *sync_find_seed(const char *clock)
 {
     const char *at = strstr(clock, "seed=");
     return at && at > clock && (at[-1] == ':' || at[-1] == ',') ? at : NULL;
@@ -124,7 +124,7 @@ static void clock_spec(const struct plan *plan, size_t sync, int64_t repetition,
     const struct sync_options *o = plan->options;
     const char *const clock = plan->clock;
     const char *const algorithm = plan->syncs.items[sync].text;
-    const char *const given = o->reseed ? find_seed(clock) : NULL;
+    const char *const given = o->reseed ? sync_find_seed(clock) : NULL;
     const long long of_clock = given ? strtoll(given + strlen("seed="), NULL, 10) : 0;
     if (given) {
         (void)snprintf(text, size, "%s@%.*sseed=%lld%s", algorithm, (int)(given - clock), clock,
@@ -137,7 +137,7 @@ static void clock_spec(const struct plan *plan, size_t sync, int64_t repetition,
     }
 }
 
-static int check_reseed(const struct plan *plan, struct ictus_why *why)
+static int sync_check_reseed(const struct plan *plan, struct ictus_why *why)
 {
     const bool simulated = strncmp(plan->clock, "sim", 3) == 0;
     return !plan->options->reseed || simulated
@@ -166,7 +166,7 @@ static int sync_read_clock(struct plan *plan, struct ictus_why *why)
     for (size_t i = 0; !err && i < plan->syncs.count; i++) {
         err = ictus_sync_check(plan->syncs.items[i].text, why);
     }
-    return err ? err : check_reseed(plan, why);
+    return err ? err : sync_check_reseed(plan, why);
 }
 
 static int sync_read_plan(struct plan *plan, struct ictus_why *why)
@@ -194,7 +194,7 @@ static int sync_read_plan(struct plan *plan, struct ictus_why *why)
 }
 
 /* One communicator a count; the world itself needs none of its own. */
-static void make_comms(struct plan *plan)
+static void sync_make_comms(struct plan *plan)
 {
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -212,7 +212,7 @@ static void make_comms(struct plan *plan)
     MPI_Group_free(&world);
 }
 
-static void free_plan(struct plan *plan)
+static void sync_free_plan(struct plan *plan)
 {
     for (int i = 0; i < plan->process_count; i++) {
         if (plan->comms[i] != MPI_COMM_NULL && plan->comms[i] != MPI_COMM_WORLD) {
@@ -372,7 +372,7 @@ static int sync_run_experiments(struct plan *plan, struct ictus_why *why)
     return err;
 }
 
-static void show_summary(struct plan *plan)
+static void sync_show_summary(struct plan *plan)
 {
     for (size_t p = 0; p < (size_t)plan->process_count; p++) {
         for (size_t s = 0; s < plan->syncs.count; s++) {
@@ -412,14 +412,14 @@ static int sync_measure(struct plan *plan, struct ictus_why *why)
     }
     err = results_agree(err, why);
     if (!err) {
-        make_comms(plan);
+        sync_make_comms(plan);
     }
     if (!err) {
         interrupt_watch();
         err = sync_run_experiments(plan, why);
     }
     if (plan->summary) {
-        show_summary(plan);
+        sync_show_summary(plan);
     }
     return results_close(plan->out, o->results.file, err, why);
 }
@@ -434,7 +434,7 @@ static int sync_run(const void *given, int word_count, char **words)
     }
     if (plan.options->list) {
         if (command_rank() == 0) {
-            print_algorithms();
+            sync_print_algorithms();
         }
         return EXIT_OK;
     }
@@ -447,7 +447,7 @@ static int sync_run(const void *given, int word_count, char **words)
     if (!err) {
         err = sync_measure(&plan, &why);
     }
-    free_plan(&plan);
+    sync_free_plan(&plan);
     if (err == ICTUS_ERR_TIMEOUT) {
         return EXIT_INTERRUPTED;
     }

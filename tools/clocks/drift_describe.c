@@ -9,7 +9,7 @@
 #define PPM_TO_NS_PER_S 1e3
 
 /* 1, 2, 5, 10, 20, 50, ... */
-static double next_window(double window_s)
+static double drift_describe_next_window(double window_s)
 {
     const double decade = pow(10.0, floor(log10(window_s) + 1e-9));
     const double lead = window_s / decade;
@@ -39,7 +39,7 @@ static bool window_grow(const struct drift_points *p, double *window_s, size_t *
     while (*n < p->count) {
         const size_t inside = points_within(p, *window_s);
         window->window_s = inside == p->count ? p->times_s[p->count - 1] : *window_s;
-        *window_s = next_window(*window_s);
+        *window_s = drift_describe_next_window(*window_s);
         const bool news = inside > *n && inside > 2;
         *n =
             news || inside == p->count ? inside : *n; /* two points in all are no window, yet all */
@@ -57,7 +57,7 @@ static double drift_describe_first_window(const struct drift_points *p)
 {
     double window_s = 1e-3;
     while (p->count > 2 && window_s < p->times_s[2]) {
-        window_s = next_window(window_s);
+        window_s = drift_describe_next_window(window_s);
     }
     return window_s;
 }
@@ -77,7 +77,7 @@ static json_t *windows_json(const struct drift_points *p)
     return list;
 }
 
-static void draw_windows(const struct drift_points *p)
+static void drift_describe_draw_windows(const struct drift_points *p)
 {
     double window_s = drift_describe_first_window(p);
     size_t n = 0;
@@ -111,8 +111,8 @@ static json_t *json_residuals(const struct drift_points *p, const struct ictus_s
     return list;
 }
 
-static void add_holding(json_t *object, const struct drift_picture *picture,
-                        const struct drift_points *p)
+static void drift_describe_add_holding(json_t *object, const struct drift_picture *picture,
+                                       const struct drift_points *p)
 {
     struct ictus_holding h;
     json_object_set_new(object, "tolerance_ns", ictus_result_real(picture->tolerance_ns));
@@ -147,14 +147,14 @@ int drift_describe(struct ictus_output *out, const struct drift_picture *picture
                   points->times_s[points->count - 1], "offset_ns", (json_int_t)points->first_ns,
                   "slope_ppm", line.slope_ppm, "r2", ictus_result_real(line.r2), "max_residual_ns",
                   line.max_residual_ns, "judgement_ns", points->half_width_ns);
-    add_holding(object, picture, points);
+    drift_describe_add_holding(object, picture, points);
     json_object_set_new(object, "windows", windows_json(points));
     json_object_set_new(object, "times_s", json_numbers(points->times_s, points->count));
     json_object_set_new(object, "offsets_ns", json_numbers(points->offsets_ns, points->count));
     json_object_set_new(object, "residuals_ns", json_residuals(points, &line));
     const int put = ictus_output_put(out, object);
     if (picture->text) {
-        draw_windows(points);
+        drift_describe_draw_windows(points);
     }
     return put;
 }

@@ -49,7 +49,7 @@ static const struct family families[] = {
 };
 
 /* A label's value: backslashes, quotes and line feeds are escaped. */
-static void put_name(FILE *file, const char *name)
+static void node_metrics_put_name(FILE *file, const char *name)
 {
     for (; *name; name++) {
         if (*name == '\\' || *name == '"') {
@@ -68,7 +68,7 @@ static void node_metrics_put_all(FILE *file, const struct ictus_checkup *f, cons
                       family->name);
         for (int n = 0; n < f->node_count; n++) {
             (void)fprintf(file, "%s{node=\"", family->name);
-            put_name(file, names + (size_t)n * name_bytes);
+            node_metrics_put_name(file, names + (size_t)n * name_bytes);
             (void)fprintf(file, "\",rank=\"%d\"} %.9g\n", n, family->value(&f->nodes[n]));
         }
     }

@@ -112,7 +112,7 @@ static json_t *patience_json(const double *sorted, size_t n, double mean_ns)
     return list;
 }
 
-static void draw_histogram(const double *sorted, size_t n)
+static void rtt_describe_draw_histogram(const double *sorted, size_t n)
 {
     struct histogram h = {NULL, NULL, 0};
     size_t most = 1;
@@ -133,7 +133,7 @@ static void draw_histogram(const double *sorted, size_t n)
     histogram_fini(&h);
 }
 
-static void draw_costs(const double *sorted, size_t n)
+static void rtt_describe_draw_costs(const double *sorted, size_t n)
 {
     printf("#\n#    N   minimum of N      until N in a row did not improve (H08)\n"
            "#        above best us    above best us       %%   exchanges\n");
@@ -181,8 +181,8 @@ int rtt_describe(struct ictus_output *out, const struct rtt_picture *picture, in
     }
     err = ictus_output_put(out, object);
     if (picture->text) {
-        draw_histogram(rtt_ns, n);
-        draw_costs(rtt_ns, n);
+        rtt_describe_draw_histogram(rtt_ns, n);
+        rtt_describe_draw_costs(rtt_ns, n);
         (void)fflush(stdout);
     }
     histogram_fini(&h);

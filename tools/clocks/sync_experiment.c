@@ -27,7 +27,7 @@ uint64_t sync_random(uint64_t *state)
  * Whether this rank is in the sample: `wanted` of the ranks 1..size-1, drawn alike on all ranks
  * without a list (selection sampling, Knuth 2, 3.4.2 S).
  */
-static bool is_sampled(int rank, int size, double share, uint64_t seed)
+static bool sync_experiment_is_sampled(int rank, int size, double share, uint64_t seed)
 {
     int left = size - 1;
     int wanted = (int)ceil(share * left);
@@ -42,8 +42,8 @@ static bool is_sampled(int rank, int size, double share, uint64_t seed)
     return false;
 }
 
-static int gather_raw(MPI_Comm comm, const struct ictus_clock_error *mine, int rank, int size,
-                      struct sync_quality *q)
+static int sync_experiment_gather_raw(MPI_Comm comm, const struct ictus_clock_error *mine, int rank,
+                                      int size, struct sync_quality *q)
 {
     const double error = mine->known ? mine->error_ns : NAN;
     int enough = 1;
@@ -85,7 +85,7 @@ static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, boo
     q->checked = (int)total[0];
     q->rms_error_ns = total[0] > 0.0 ? sqrt(total[1] / total[0]) : 0.0;
     q->covered = total[0] > 0.0 ? total[2] / total[0] : NAN;
-    return raw ? gather_raw(comm, mine, rank, size, q) : ICTUS_OK;
+    return raw ? sync_experiment_gather_raw(comm, mine, rank, size, q) : ICTUS_OK;
 }
 
 /* Judge after every wait. The future of a simulated clock is known: nobody waits for it. */
@@ -98,7 +98,7 @@ static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const str
     int size = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    const bool asked = is_sampled(rank, size, how->sample, how->seed);
+    const bool asked = sync_experiment_is_sampled(rank, size, how->sample, how->seed);
     for (size_t i = 0; i < how->wait_count; i++) {
         const double wait_s = how->waits[i];
         struct ictus_clock_error mine;
@@ -131,7 +131,8 @@ static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const str
     return ICTUS_OK;
 }
 
-static void add_up(MPI_Comm comm, const struct ictus_clock *clock, struct sync_cost *cost)
+static void sync_experiment_add_up(MPI_Comm comm, const struct ictus_clock *clock,
+                                   struct sync_cost *cost)
 {
     struct ictus_sync_stats stats;
     (void)ictus_clock_stats(clock, &stats);
@@ -157,7 +158,7 @@ int sync_experiment_run(MPI_Comm comm, const char *spec, const struct judging *h
     if (!err) {
         err = clock_judge(comm, clock, how, cost->truth, qualities, judged);
     }
-    add_up(comm, clock, cost);
+    sync_experiment_add_up(comm, clock, cost);
     ictus_clock_free(clock);
     return err;
 }

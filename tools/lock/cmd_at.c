@@ -70,7 +70,7 @@ static int at_open_results(const char *path, FILE **file, struct ictus_why *why)
     return at_put(*file, header);
 }
 
-static void print_instant(struct ictus_time instant, char text[48])
+static void at_print_instant(struct ictus_time instant, char text[48])
 {
     const time_t seconds = (time_t)(instant.ns / ICTUS_NS_PER_S);
     struct tm utc;
@@ -82,11 +82,11 @@ static void print_instant(struct ictus_time instant, char text[48])
 }
 
 /* The command owns standard output. */
-static void on_start(const struct ictus_at_report *report, void *context)
+static void at_on_start(const struct ictus_at_report *report, void *context)
 {
     const struct start *start = context;
     char text[48];
-    print_instant(report->instant, text);
+    at_print_instant(report->instant, text);
     if (!start->options->quiet) {
         (void)fprintf(stderr,
                       "ictus at: %s: %.3f us late, running %.3f us later; clock +-%.3f us, bound "
@@ -106,7 +106,7 @@ static void on_start(const struct ictus_at_report *report, void *context)
     }
 }
 
-static int exit_code(int status)
+static int at_exit_code(int status)
 {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -117,8 +117,8 @@ static int at_fail(int err, const struct ictus_why *why)
     return err == ICTUS_ERR_TOLERANCE || err == ICTUS_ERR_CLOCK ? EXIT_BELOW : code;
 }
 
-static int start_command(const struct at_options *o, struct ictus_lock *lock, char **command,
-                         FILE *file)
+static int at_start_command(const struct at_options *o, struct ictus_lock *lock, char **command,
+                            FILE *file)
 {
     struct start start = {.options = o, .file = file};
     struct ictus_at_report report;
@@ -133,7 +133,7 @@ static int start_command(const struct at_options *o, struct ictus_lock *lock, ch
     err = ictus_at_instant(&o->when, now.time, &instant, &why);
     if (!err) {
         char text[48];
-        print_instant(instant, text);
+        at_print_instant(instant, text);
         if (!o->quiet) {
             (void)fprintf(stderr, "ictus at: waiting for %s\n", text);
         }
@@ -141,11 +141,11 @@ static int start_command(const struct at_options *o, struct ictus_lock *lock, ch
                                           .command = command,
                                           .tolerance_ns = o->tolerance_s * 1e9,
                                           .use_bound = o->bound,
-                                          .on_start = on_start,
+                                          .on_start = at_on_start,
                                           .context = &start};
         err = ictus_at_run(lock, &at, &report, &why);
     }
-    return err ? at_fail(err, &why) : exit_code(report.status);
+    return err ? at_fail(err, &why) : at_exit_code(report.status);
 }
 
 static int at_start(const struct at_options *o, char **command)
@@ -162,7 +162,7 @@ static int at_start(const struct at_options *o, char **command)
     if (o->output) {
         err = at_open_results(o->output, &file, &why);
     }
-    int code = err ? command_fail("at", err, &why) : start_command(o, lock, command, file);
+    int code = err ? command_fail("at", err, &why) : at_start_command(o, lock, command, file);
     if (file && (ferror(file) || fclose(file)) && code == EXIT_OK) {
         code = command_fail("at", ICTUS_ERR_IO, NULL);
     }

@@ -113,26 +113,26 @@ static json_t *json_finite(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static void put_real(json_t *object, const char *key, double value)
+static void lock_put_real(json_t *object, const char *key, double value)
 {
     (void)json_object_set_new(object, key, json_finite(value));
 }
 
-static void put_timing(json_t *object, const struct ictus_lock_poll *poll)
+static void lock_put_timing(json_t *object, const struct ictus_lock_poll *poll)
 {
-    put_real(object, "delay_s", poll->delay_ns / 1e9);
-    put_real(object, "delay_sd_s", poll->delay_sd_ns / 1e9);
-    put_real(object, "send_s", poll->send_ns / 1e9);
-    put_real(object, "network_s", poll->network_ns / 1e9);
-    put_real(object, "receive_s", poll->receive_ns / 1e9);
-    put_real(object, "interval_s", poll->interval_s);
-    put_real(object, "sigma_y", poll->sigma_y);
-    put_real(object, "tau_s", poll->tau_s);
-    put_real(object, "system_offset_ns", poll->raw_offset_ns);
-    put_real(object, "clock_minus_system_ns", poll->clock_ns);
+    lock_put_real(object, "delay_s", poll->delay_ns / 1e9);
+    lock_put_real(object, "delay_sd_s", poll->delay_sd_ns / 1e9);
+    lock_put_real(object, "send_s", poll->send_ns / 1e9);
+    lock_put_real(object, "network_s", poll->network_ns / 1e9);
+    lock_put_real(object, "receive_s", poll->receive_ns / 1e9);
+    lock_put_real(object, "interval_s", poll->interval_s);
+    lock_put_real(object, "sigma_y", poll->sigma_y);
+    lock_put_real(object, "tau_s", poll->tau_s);
+    lock_put_real(object, "system_offset_ns", poll->raw_offset_ns);
+    lock_put_real(object, "clock_minus_system_ns", poll->clock_ns);
 }
 
-static void on_poll(const struct ictus_lock_poll *poll, void *context)
+static void lock_on_poll(const struct ictus_lock_poll *poll, void *context)
 {
     struct log *log = context;
     json_t *object = json_object();
@@ -148,20 +148,20 @@ static void on_poll(const struct ictus_lock_poll *poll, void *context)
     (void)json_object_set_new(object, "stamps", json_string(kind));
     (void)json_object_set_new(object, "interleaved", json_boolean(poll->interleaved));
     (void)json_object_set_new(object, "event", json_string(poll->event));
-    put_real(object, "elapsed_s", rint((double)(raw - log->start) / 1e6) / 1e3);
+    lock_put_real(object, "elapsed_s", rint((double)(raw - log->start) / 1e6) / 1e3);
     (void)json_object_set_new(object, "utc_ns", json_integer(poll->utc_ns));
     (void)json_object_set_new(object, "state", json_string(ictus_lock_state_name(poll->state)));
     (void)json_object_set_new(object, "exchanges", json_integer(poll->exchanges));
     (void)json_object_set_new(object, "used", json_integer(poll->used));
-    put_real(object, "offset_ns", poll->offset_ns);
-    put_real(object, "frequency_ppm", poll->frequency_ppm);
-    put_real(object, "skew_ppm", poll->skew_ppm);
-    put_real(object, "sigma_ns", poll->estimate_ns);
-    put_real(object, "bound_ns", poll->bound_ns);
-    put_real(object, "expected_ns", poll->expected_ns);
-    put_real(object, "predicted_ns", poll->predicted_ns);
-    put_real(object, "measured_ns", poll->measured_ns);
-    put_timing(object, poll);
+    lock_put_real(object, "offset_ns", poll->offset_ns);
+    lock_put_real(object, "frequency_ppm", poll->frequency_ppm);
+    lock_put_real(object, "skew_ppm", poll->skew_ppm);
+    lock_put_real(object, "sigma_ns", poll->estimate_ns);
+    lock_put_real(object, "bound_ns", poll->bound_ns);
+    lock_put_real(object, "expected_ns", poll->expected_ns);
+    lock_put_real(object, "predicted_ns", poll->predicted_ns);
+    lock_put_real(object, "measured_ns", poll->measured_ns);
+    lock_put_timing(object, poll);
     (void)ictus_output_put(log->output, object);
 }
 
@@ -172,12 +172,12 @@ static void lock_on_message(const char *text, void *context)
 }
 
 /* An option with an empty value names no source either. */
-static bool is_given(const char *list)
+static bool lock_is_given(const char *list)
 {
     return list && list[0];
 }
 
-static int run_daemon(const struct lock_options *given)
+static int lock_run_daemon(const struct lock_options *given)
 {
     struct lock_options o = *given;
     struct ictus_why why = {""};
@@ -189,9 +189,10 @@ static int run_daemon(const struct lock_options *given)
     o.run.policy = (enum ictus_lock_policy)o.policy;
     o.run.interleaved = !o.basic && o.stamps != ICTUS_STAMPS_USER;
     o.run.on_message = lock_on_message;
-    o.run.on_poll = o.quiet && !o.results.file ? NULL : on_poll;
+    o.run.on_poll = o.quiet && !o.results.file ? NULL : lock_on_poll;
     o.run.context = &log;
-    if (!is_given(o.run.servers) && !is_given(o.run.pool) && !is_given(o.run.reference)) {
+    if (!lock_is_given(o.run.servers) && !lock_is_given(o.run.pool) &&
+        !lock_is_given(o.run.reference)) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
                             "no source was given; use --server=HOST, --pool=NAME or "
                             "--reference=SPEC ('ictus lock status' shows a running clock)");
@@ -229,7 +230,7 @@ static int lock_run(const void *options, int word_count, char **words)
                             "unexpected argument '%.60s'; the only one is 'status'", words[status]);
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
-    return run_daemon(o);
+    return lock_run_daemon(o);
 }
 
 const struct command command_lock = {

@@ -82,7 +82,7 @@ static void lock_status_print_head(const struct ictus_lock_status *s)
            s->steps, s->suspends, s->system_steps);
 }
 
-static void put_columns(struct text_table *table, const char *const *titles)
+static void lock_status_put_columns(struct text_table *table, const char *const *titles)
 {
     text_table_init(table, 1);
     text_table_column(table, "Source", true);
@@ -92,7 +92,7 @@ static void put_columns(struct text_table *table, const char *const *titles)
 }
 
 /* What the sources say, then how well each can be heard. */
-static int print_sources(const struct ictus_lock_status *s)
+static int lock_status_print_sources(const struct ictus_lock_status *s)
 {
     static const char *const answers[] = {"Selection", "St",    "Reach", "Interval", "Offset",
                                           "Sigma",     "Bound", "Delay", NULL};
@@ -100,7 +100,7 @@ static int print_sources(const struct ictus_lock_status *s)
                                         "Noise",  "Glitch", "Lost",    NULL};
     struct text_table table;
     char text[5][24];
-    put_columns(&table, answers);
+    lock_status_put_columns(&table, answers);
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
         text_table_cell(&table, "%s", r->name);
@@ -116,7 +116,7 @@ static int print_sources(const struct ictus_lock_status *s)
     }
     const int err = text_table_print(&table, "", stdout);
     printf("\n");
-    put_columns(&table, paths);
+    lock_status_put_columns(&table, paths);
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
         text_table_cell(&table, "%s", r->name);
@@ -218,6 +218,6 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
         return bad != EXIT_OK || status.alive ? bad : EXIT_BELOW;
     }
     lock_status_print_head(&status);
-    err = print_sources(&status);
+    err = lock_status_print_sources(&status);
     return err ? command_fail("lock", err, NULL) : status.alive ? EXIT_OK : EXIT_BELOW;
 }

@@ -36,7 +36,7 @@ static void completion_write_names(const char *command, const char *option)
     }
 }
 
-static bool has_names(const struct option_row *row)
+static bool completion_has_names(const struct option_row *row)
 {
     static const char *const named[] = {"ops", "scheme", "sync", "clock", NULL};
     for (int i = 0; named[i]; i++) {
@@ -47,7 +47,7 @@ static bool has_names(const struct option_row *row)
     return row->type == OPTION_CHOICE;
 }
 
-static void write_values(const struct command *command, const struct option_row *row)
+static void completion_write_values(const struct command *command, const struct option_row *row)
 {
     if (row->type != OPTION_CHOICE) {
         completion_write_names(command->name, row->name);
@@ -59,7 +59,7 @@ static void write_values(const struct command *command, const struct option_row 
 }
 
 /* "    bench) names='...' ;;" and, for each option of known values, "    bench--ops) ...". */
-static void write_cases(const struct command *const *list)
+static void completion_write_cases(const struct command *const *list)
 {
     printf("    '') names='help --help --version");
     for (size_t i = 0; list[i]; i++) {
@@ -77,9 +77,9 @@ static void write_cases(const struct command *const *list)
         }
         printf("' ;;\n");
         for (const struct option_row *row = list[i]->options; row->name; row++) {
-            if (has_names(row)) {
+            if (completion_has_names(row)) {
                 printf("    %s--%s) names='", list[i]->name, row->name);
-                write_values(list[i], row);
+                completion_write_values(list[i], row);
                 printf("' ;;\n");
             }
         }
@@ -133,10 +133,10 @@ static const char bash_tail[] =
     "done\n"
     "unset launcher\n";
 
-static void write_bash(const struct command *const *list)
+static void completion_write_bash(const struct command *const *list)
 {
     printf("%s", bash_head);
-    write_cases(list);
+    completion_write_cases(list);
     printf("%s", bash_tail);
 }
 
@@ -175,15 +175,15 @@ static const char zsh_tail[] = "    *) _default; return ;;\n"
                                "    compdef _ictus ictus mpirun mpiexec srun\n"
                                "fi\n";
 
-static void write_zsh(const struct command *const *list)
+static void completion_write_zsh(const struct command *const *list)
 {
     printf("%s", zsh_head);
-    write_cases(list);
+    completion_write_cases(list);
     printf("%s", zsh_tail);
 }
 
 /* A text between single quotes, as fish reads it. */
-static void write_quoted(const char *text)
+static void completion_write_quoted(const char *text)
 {
     (void)putchar('\'');
     for (; *text; text++) {
@@ -213,35 +213,36 @@ static const char fish_head[] =
     "end\n"
     "complete -c ictus -n __fish_use_subcommand -f -a help -d 'describe a command'\n";
 
-static void write_fish_option(const struct command *command, const struct option_row *row)
+static void completion_write_fish_option(const struct command *command,
+                                         const struct option_row *row)
 {
     printf("complete -c ictus -n '__fish_seen_subcommand_from %s' -l %s", command->name, row->name);
     if (row->letter) {
         printf(" -s %c", row->letter);
     }
-    if (has_names(row)) {
+    if (completion_has_names(row)) {
         printf(" -x -a '(__ictus_list");
-        write_values(command, row);
+        completion_write_values(command, row);
         printf(")'");
     } else if (row->type != OPTION_FLAG) {
         printf(" -r");
     }
     printf(" -d ");
-    write_quoted(row->help);
+    completion_write_quoted(row->help);
     printf("\n");
 }
 
-static void write_fish(const struct command *const *list)
+static void completion_write_fish(const struct command *const *list)
 {
     printf("%s", fish_head);
     for (size_t i = 0; list[i]; i++) {
         printf("complete -c ictus -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' "
                "-f -a %s -d ",
                list[i]->name);
-        write_quoted(list[i]->summary);
+        completion_write_quoted(list[i]->summary);
         printf("\n");
         for (const struct option_row *row = list[i]->options; row->name; row++) {
-            write_fish_option(list[i], row);
+            completion_write_fish_option(list[i], row);
         }
     }
 }
@@ -251,7 +252,9 @@ bool completion_print(const char *shell, const struct command *const *list)
     static const struct {
         const char *name;
         void (*write)(const struct command *const *list);
-    } shells[] = {{"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
+    } shells[] = {{"bash", completion_write_bash},
+                  {"zsh", completion_write_zsh},
+                  {"fish", completion_write_fish}};
     for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
         if (strcmp(shell, shells[i].name) == 0) {
             shells[i].write(list);

@@ -48,7 +48,7 @@ static json_t *option_value(const struct option_row *row, const void *options)
 }
 
 /* What is said on the way changes nothing that is measured. */
-static bool is_about_talk(const char *option)
+static bool header_is_about_talk(const char *option)
 {
     static const char *const names[] = {"quiet", "progress", "verbose", "force", NULL};
     for (int i = 0; names[i]; i++) {
@@ -63,7 +63,7 @@ static json_t *header_parameters(const struct header_facts *facts)
 {
     json_t *object = json_object();
     for (const struct option_row *row = facts->rows; row && row->name; row++) {
-        if (!is_about_talk(row->name)) {
+        if (!header_is_about_talk(row->name)) {
             json_object_set_new(object, row->name, option_value(row, facts->options));
         }
     }
@@ -141,7 +141,7 @@ static json_t *header_environment(void)
     return object;
 }
 
-static void add_time(json_t *header)
+static void header_add_time(json_t *header)
 {
     const time_t now = time(NULL);
     struct tm utc;
@@ -151,7 +151,7 @@ static void add_time(json_t *header)
     }
 }
 
-static void add_mpi(json_t *header)
+static void header_add_mpi(json_t *header)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -175,13 +175,13 @@ static int topology_count(hwloc_topology_t topology, hwloc_obj_type_t type)
 
 #if defined(ICTUS_SIMGRID)
 /* The machine that simulates is not the machine that is measured. */
-static void add_machine(json_t *header)
+static void header_add_machine(json_t *header)
 {
     json_object_set_new(header, "simulated", json_true());
     (void)topology_count;
 }
 #else
-static void add_machine(json_t *header)
+static void header_add_machine(json_t *header)
 {
     struct utsname name;
     hwloc_topology_t topology;
@@ -229,7 +229,7 @@ static json_t *names_distinct(const char *names, int size)
 }
 
 /* Collective: the array on rank 0, NULL elsewhere. */
-static json_t *gather_hosts(void)
+static json_t *header_gather_hosts(void)
 {
     char mine[NAME_MAX_BYTES] = "";
     int length = 0;
@@ -255,7 +255,7 @@ static json_t *gather_hosts(void)
 
 json_t *header_create(const struct header_facts *facts)
 {
-    json_t *hosts = gather_hosts();
+    json_t *hosts = header_gather_hosts();
     if (command_rank() != 0) {
         return NULL;
     }
@@ -264,8 +264,8 @@ json_t *header_create(const struct header_facts *facts)
     header_set_text(header, "command", facts->command);
     json_object_set_new(header, "arguments", header_arguments(facts->command));
     json_object_set_new(header, "parameters", header_parameters(facts));
-    add_time(header);
-    add_mpi(header);
+    header_add_time(header);
+    header_add_mpi(header);
     json_object_set_new(header, "processes", json_integer(command_size()));
     json_object_set_new(header, "nodes", json_integer((json_int_t)json_array_size(hosts)));
     json_object_set_new(header, "hosts", hosts);
@@ -279,7 +279,7 @@ json_t *header_create(const struct header_facts *facts)
     if (facts->seeded) {
         json_object_set_new(header, "seed", json_integer((json_int_t)facts->seed));
     }
-    add_machine(header);
+    header_add_machine(header);
     json_object_set_new(header, "environment", header_environment());
     return header;
 }

@@ -24,7 +24,7 @@
 #include "main/commands.h"
 #endif
 
-static void print_commands(void)
+static void ictus_print_commands(void)
 {
     printf("usage: ictus COMMAND [OPTION...]\n       mpirun -n N ictus COMMAND [OPTION...]\n");
     for (const struct command_group *group = command_groups; group->name; group++) {
@@ -37,7 +37,7 @@ static void print_commands(void)
 }
 
 /* All commands in a row, ended by NULL. */
-static void list_commands(const struct command *list[COMMANDS_MAX])
+static void ictus_list_commands(const struct command *list[COMMANDS_MAX])
 {
     size_t count = 0;
     for (const struct command_group *group = command_groups; group->name; group++) {
@@ -48,7 +48,7 @@ static void list_commands(const struct command *list[COMMANDS_MAX])
     list[count] = NULL;
 }
 
-static void print_help(const struct command *command)
+static void ictus_print_help(const struct command *command)
 {
     printf("usage: ictus %s [OPTION...]%s%s\n%s\n\n", command->name,
            command->arguments[0] ? " " : "", command->arguments, command->summary);
@@ -58,10 +58,10 @@ static void print_help(const struct command *command)
     }
 }
 
-static const struct command *find_command(const char *name)
+static const struct command *ictus_find_command(const char *name)
 {
     const struct command *list[COMMANDS_MAX];
-    list_commands(list);
+    ictus_list_commands(list);
     for (size_t i = 0; list[i]; i++) {
         if (strcmp(list[i]->name, name) == 0) {
             return list[i];
@@ -70,13 +70,13 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static int unknown_command(const char *word)
+static int ictus_unknown_command(const char *word)
 {
     static const char *const questions[] = {"--help", "--version", "--completion", NULL};
     const struct command *list[COMMANDS_MAX];
     const char *names[COMMANDS_MAX] = {NULL};
     struct ictus_why why;
-    list_commands(list);
+    ictus_list_commands(list);
     for (size_t i = 0; list[i]; i++) {
         names[i] = list[i]->name;
     }
@@ -91,14 +91,14 @@ static int unknown_command(const char *word)
     return EXIT_USAGE;
 }
 
-static bool wants_mpi(const struct command *command)
+static bool ictus_wants_mpi(const struct command *command)
 {
     return (command->flags & (NEEDS_MPI | NEEDS_THREADS)) ||
            ((command->flags & USES_MPI) && command_launched());
 }
 
 /* Whether --strategy, or what it may be cut to, has a word in its list. */
-static bool asks_strategy(int argc, char **argv, const char *word)
+static bool ictus_asks_strategy(int argc, char **argv, const char *word)
 {
     static const char option[] = "--strategy";
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -115,7 +115,7 @@ static bool asks_strategy(int argc, char **argv, const char *word)
 }
 
 /* Whether the option stands there, whatever its value. */
-static bool asks_option(int argc, char **argv, const char *option)
+static bool ictus_asks_option(int argc, char **argv, const char *option)
 {
     const size_t length = strlen(option);
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -134,13 +134,14 @@ static bool asks_option(int argc, char **argv, const char *option)
 static int thread_level(const struct command *command, int argc, char **argv)
 {
     const bool asks = command->flags & ASKS_PROGRESS;
-    const bool library = asks && asks_strategy(argc, argv, "library");
-    const bool threads = (command->flags & ASKS_THREADS) && asks_option(argc, argv, "--threads");
+    const bool library = asks && ictus_asks_strategy(argc, argv, "library");
+    const bool threads =
+        (command->flags & ASKS_THREADS) && ictus_asks_option(argc, argv, "--threads");
     if (library) {
         (void)setenv("MPIR_CVAR_ASYNC_PROGRESS", "1", 0);
     }
     if (command->flags & NEEDS_THREADS || library || threads ||
-        (asks && asks_strategy(argc, argv, "thread"))) {
+        (asks && ictus_asks_strategy(argc, argv, "thread"))) {
         return MPI_THREAD_MULTIPLE;
     }
     /* What works on files under MPI has a thread for its progress, which calls no MPI. */
@@ -154,7 +155,7 @@ static int64_t startup_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static struct startup start_mpi(const struct command *command, int *argc, char ***argv)
+static struct startup ictus_start_mpi(const struct command *command, int *argc, char ***argv)
 {
     struct startup startup;
     const int wanted = thread_level(command, *argc, *argv);
@@ -174,7 +175,7 @@ static const void *option_named(const struct command *command, const void *optio
     return row ? (const char *)options + row->offset : NULL;
 }
 
-static int check_inputs(int count, char **words, struct ictus_why *why)
+static int ictus_check_inputs(int count, char **words, struct ictus_why *why)
 {
     for (int i = 0; i < count; i++) {
         if (access(words[i], R_OK)) {
@@ -185,8 +186,8 @@ static int check_inputs(int count, char **words, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int check_output(const struct command *command, const void *options, int count, char **words,
-                        struct ictus_why *why)
+static int ictus_check_output(const struct command *command, const void *options, int count,
+                              char **words, struct ictus_why *why)
 {
     const bool *force = option_named(command, options, "force");
     const bool *resume = option_named(command, options, "resume");
@@ -204,7 +205,8 @@ static int check_output(const struct command *command, const void *options, int 
 }
 
 /* The earlier result of --after is read, and the output must not replace it. */
-static int check_after(const struct command *command, const void *options, struct ictus_why *why)
+static int ictus_check_after(const struct command *command, const void *options,
+                             struct ictus_why *why)
 {
     const char *const *after = option_named(command, options, "after");
     const char *const *output = option_named(command, options, "output");
@@ -212,7 +214,7 @@ static int check_after(const struct command *command, const void *options, struc
         return ICTUS_OK;
     }
     char *word = strdup(*after);
-    int err = word ? check_inputs(1, &word, why) : ICTUS_ERR_NOMEM;
+    int err = word ? ictus_check_inputs(1, &word, why) : ICTUS_ERR_NOMEM;
     err = err || !output ? err : output_allowed(*output, true, 1, &word, why);
     free(word);
     return err;
@@ -223,20 +225,20 @@ static int check_after(const struct command *command, const void *options, struc
  * that is to be written and would be lost. Collective where MPI is up: rank 0 looks, since it may
  * create the file while others have yet to.
  */
-static int check_files(const struct command *command, const void *options, int count, char **words,
-                       struct ictus_why *why)
+static int ictus_check_files(const struct command *command, const void *options, int count,
+                             char **words, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     if (command_rank() == 0) {
-        err = command->flags & READS_FILES ? check_inputs(count, words, why) : ICTUS_OK;
-        err = err ? err : check_after(command, options, why);
-        err = err ? err : check_output(command, options, count, words, why);
+        err = command->flags & READS_FILES ? ictus_check_inputs(count, words, why) : ICTUS_OK;
+        err = err ? err : ictus_check_after(command, options, why);
+        err = err ? err : ictus_check_output(command, options, count, words, why);
     }
     return results_agree(err, why);
 }
 
-static int run_command(const struct command *command, const struct startup *startup, int argc,
-                       char **argv)
+static int ictus_run_command(const struct command *command, const struct startup *startup, int argc,
+                             char **argv)
 {
     struct ictus_why why = {""};
     int left = 0;
@@ -254,10 +256,10 @@ static int run_command(const struct command *command, const struct startup *star
         err = effect_check(command->name, command->options, options, &why);
     }
     if (!err) {
-        err = check_files(command, options, left, argv + 1, &why);
+        err = ictus_check_files(command, options, left, argv + 1, &why);
     }
     if (help && command_launched_rank() == 0) {
-        print_help(command);
+        ictus_print_help(command);
     } else if (!help) {
         code = err ? command_fail(command->name, err, &why) : command->run(options, left, argv + 1);
     }
@@ -265,7 +267,7 @@ static int run_command(const struct command *command, const struct startup *star
     return code;
 }
 
-static bool asks_for_help(int argc, char **argv)
+static bool ictus_asks_for_help(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -276,7 +278,7 @@ static bool asks_for_help(int argc, char **argv)
 }
 
 /* What was printed must have come out: a full disk is a failure, not a short table. */
-static int close_output(int code)
+static int ictus_close_output(int code)
 {
     const bool lost = ferror(stdout) || fflush(stdout) != 0;
     if (lost && code != EXIT_FAILED) {
@@ -288,23 +290,23 @@ static int close_output(int code)
 /* ictus help, ictus help COMMAND */
 static int help_run(int argc, char **argv)
 {
-    const struct command *command = argc > 2 ? find_command(argv[2]) : NULL;
+    const struct command *command = argc > 2 ? ictus_find_command(argv[2]) : NULL;
     if (argc > 2 && !command) {
-        return unknown_command(argv[2]);
+        return ictus_unknown_command(argv[2]);
     }
     if (command_launched_rank() > 0) {
         return EXIT_OK;
     }
     if (command) {
-        print_help(command);
+        ictus_print_help(command);
     } else {
-        print_commands();
+        ictus_print_commands();
     }
     return EXIT_OK;
 }
 
 /* Words that stand in a command's place. */
-static bool is_question(const char *word)
+static bool ictus_is_question(const char *word)
 {
     static const char *const words[] = {"", "--help", "-h", "help", "--version", "--completion"};
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -316,11 +318,11 @@ static bool is_question(const char *word)
 }
 
 /* Answer what needs no command; of many processes the first one does. False: it is a command. */
-static bool answer_word(int argc, char **argv, int *code)
+static bool ictus_answer_word(int argc, char **argv, int *code)
 {
     const char *word = argc < 2 ? "" : argv[1];
     *code = argc < 2 ? EXIT_USAGE : EXIT_OK;
-    if (!is_question(word)) {
+    if (!ictus_is_question(word)) {
         return false;
     }
     if (strcmp(word, "help") == 0) {
@@ -331,10 +333,10 @@ static bool answer_word(int argc, char **argv, int *code)
         printf("ictus %s\n", ICTUS_VERSION);
     } else if (strcmp(word, "--completion") == 0) {
         const struct command *list[COMMANDS_MAX];
-        list_commands(list);
+        ictus_list_commands(list);
         *code = completion_print(argc > 2 ? argv[2] : "bash", list) ? EXIT_OK : EXIT_USAGE;
     } else {
-        print_commands();
+        ictus_print_commands();
     }
     return true;
 }
@@ -342,19 +344,19 @@ static bool answer_word(int argc, char **argv, int *code)
 static int main_run_program(int argc, char **argv)
 {
     int code = EXIT_OK;
-    if (answer_word(argc, argv, &code)) {
+    if (ictus_answer_word(argc, argv, &code)) {
         return code;
     }
-    const struct command *command = find_command(argv[1]);
+    const struct command *command = ictus_find_command(argv[1]);
     if (!command) {
-        return unknown_command(argv[1]);
+        return ictus_unknown_command(argv[1]);
     }
-    const bool mpi = wants_mpi(command) && !asks_for_help(argc, argv);
+    const bool mpi = ictus_wants_mpi(command) && !ictus_asks_for_help(argc, argv);
     struct startup startup = {0, 0};
     if (mpi) {
-        startup = start_mpi(command, &argc, &argv);
+        startup = ictus_start_mpi(command, &argc, &argv);
     }
-    code = run_command(command, &startup, argc - 1, argv + 1);
+    code = ictus_run_command(command, &startup, argc - 1, argv + 1);
     if (mpi) {
         MPI_Finalize();
     }
@@ -365,7 +367,7 @@ static int main_run_program(int argc, char **argv)
  * A standard stream that was closed must not become a result file or one of MPI's sockets: it is
  * held by a device that, as a closed one, takes no output.
  */
-static void hold_streams(void)
+static void ictus_hold_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) {
@@ -376,8 +378,8 @@ static void hold_streams(void)
 
 int main(int argc, char **argv)
 {
-    hold_streams();
+    ictus_hold_streams();
     /* A file at its allowed size shall be an error like a full disk, which is told, not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    return close_output(main_run_program(argc, argv));
+    return ictus_close_output(main_run_program(argc, argv));
 }

@@ -32,12 +32,12 @@ static int options_read_choice(const struct option_row *row, const char *text, i
     return ictus_unknown(why, row->name, text, row->choices);
 }
 
-static int in_range(const struct option_row *row, double number)
+static int options_in_range(const struct option_row *row, double number)
 {
     return number >= row->min && number <= row->max ? ICTUS_OK : ICTUS_ERR_SPEC;
 }
 
-static int read_real(const struct option_row *row, const char *text, double *member)
+static int options_read_real(const struct option_row *row, const char *text, double *member)
 {
     double number = 0.0;
     int err = 0;
@@ -48,24 +48,24 @@ static int read_real(const struct option_row *row, const char *text, double *mem
     } else {
         err = ictus_parse_real(text, &number);
     }
-    if (err || in_range(row, number)) {
+    if (err || options_in_range(row, number)) {
         return ICTUS_ERR_SPEC;
     }
     *member = number;
     return ICTUS_OK;
 }
 
-static int read_integer(const struct option_row *row, const char *text, void *member)
+static int options_read_integer(const struct option_row *row, const char *text, void *member)
 {
     int64_t integer = 0;
     uint64_t bytes = 0;
     if (row->type == OPTION_INT) {
-        if (ictus_parse_int(text, &integer) || in_range(row, (double)integer)) {
+        if (ictus_parse_int(text, &integer) || options_in_range(row, (double)integer)) {
             return ICTUS_ERR_SPEC;
         }
         *(int64_t *)member = integer;
     } else {
-        if (ictus_parse_bytes(text, &bytes) || in_range(row, (double)bytes)) {
+        if (ictus_parse_bytes(text, &bytes) || options_in_range(row, (double)bytes)) {
             return ICTUS_ERR_SPEC;
         }
         *(uint64_t *)member = bytes;
@@ -85,8 +85,8 @@ static const char *options_type_name(enum option_type type)
     return names[type];
 }
 
-static int out_of_range(const struct option_row *row, const char *text, int err,
-                        struct ictus_why *why)
+static int options_out_of_range(const struct option_row *row, const char *text, int err,
+                                struct ictus_why *why)
 {
     const bool whole = row->type == OPTION_INT || row->type == OPTION_BYTES;
     if (whole && row->max >= no_limit) {
@@ -115,17 +115,17 @@ static int options_read_value(const struct option_row *row, const char *text, vo
         return options_read_choice(row, text, member, why);
     case OPTION_INT:
     case OPTION_BYTES:
-        err = read_integer(row, text, member);
+        err = options_read_integer(row, text, member);
         break;
     default:
-        err = read_real(row, text, member);
+        err = options_read_real(row, text, member);
         break;
     }
-    return err ? out_of_range(row, text, err, why) : ICTUS_OK;
+    return err ? options_out_of_range(row, text, err, why) : ICTUS_OK;
 }
 
-static const struct option_row *find_long(const struct option_row *rows, const char *word,
-                                          size_t length)
+static const struct option_row *option_find_long(const struct option_row *rows, const char *word,
+                                                 size_t length)
 {
     for (; rows->name; rows++) {
         if (strlen(rows->name) == length && strncmp(rows->name, word, length) == 0) {
@@ -135,7 +135,7 @@ static const struct option_row *find_long(const struct option_row *rows, const c
     return NULL;
 }
 
-static const struct option_row *find_letter(const struct option_row *rows, char letter)
+static const struct option_row *option_find_letter(const struct option_row *rows, char letter)
 {
     for (; rows->name; rows++) {
         if (rows->letter && rows->letter == letter) {
@@ -146,8 +146,8 @@ static const struct option_row *find_letter(const struct option_row *rows, char 
 }
 
 /* The complaint shows options with the dashes they are typed with. */
-static int unknown_option(const struct option_row *rows, const char *command, const char *word,
-                          struct ictus_why *why)
+static int option_refuse_unknown(const struct option_row *rows, const char *command,
+                                 const char *word, struct ictus_why *why)
 {
     const char *names[ROWS_MAX + 2] = {"help"};
     int count = 1;
@@ -178,21 +178,21 @@ static int unknown_option(const struct option_row *rows, const char *command, co
 }
 
 /* The row and value of the option at argv[*i]; moves *i over a value in the next word. */
-static int take_option(const struct option_row *rows, int argc, char **argv, int *i,
+static int option_take(const struct option_row *rows, int argc, char **argv, int *i,
                        const struct option_row **row, const char **value, struct ictus_why *why)
 {
     char *word = argv[*i];
     char *inside = NULL;
     if (word[1] == '-') {
         const size_t length = strcspn(word + 2, "=");
-        *row = find_long(rows, word + 2, length);
+        *row = option_find_long(rows, word + 2, length);
         inside = word[2 + length] == '=' ? word + 3 + length : NULL;
     } else {
-        *row = find_letter(rows, word[1]);
+        *row = option_find_letter(rows, word[1]);
         inside = word[2] ? word + 2 : NULL;
     }
     if (!*row) {
-        return unknown_option(rows, argv[0], word, why);
+        return option_refuse_unknown(rows, argv[0], word, why);
     }
     if ((*row)->type == OPTION_FLAG) {
         if (inside) {
@@ -210,7 +210,7 @@ static int take_option(const struct option_row *rows, int argc, char **argv, int
 }
 
 /* What has no default is told from what was given by a value that nobody can give. */
-static void unset_value(const struct option_row *row, void *options)
+static void options_unset_value(const struct option_row *row, void *options)
 {
     void *member = (char *)options + row->offset;
     if (row->type == OPTION_REAL || row->type == OPTION_SECONDS || row->type == OPTION_RATIO) {
@@ -220,7 +220,7 @@ static void unset_value(const struct option_row *row, void *options)
     }
 }
 
-static int set_defaults(const struct option_row *rows, void *options, struct ictus_why *why)
+static int options_set_defaults(const struct option_row *rows, void *options, struct ictus_why *why)
 {
     for (; rows->name; rows++) {
         const bool unset =
@@ -230,7 +230,7 @@ static int set_defaults(const struct option_row *rows, void *options, struct ict
             return err;
         }
         if (unset) {
-            unset_value(rows, options);
+            options_unset_value(rows, options);
         }
     }
     return ICTUS_OK;
@@ -239,7 +239,7 @@ static int set_defaults(const struct option_row *rows, void *options, struct ict
 int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
                  struct ictus_why *why)
 {
-    int err = set_defaults(rows, options, why);
+    int err = options_set_defaults(rows, options, why);
     int kept = 0;
     for (int i = 1; i < argc && !err; i++) {
         if (strcmp(argv[i], "--") == 0) {
@@ -257,7 +257,7 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
         }
         const struct option_row *row = NULL;
         const char *value = NULL;
-        err = take_option(rows, argc, argv, &i, &row, &value, why);
+        err = option_take(rows, argc, argv, &i, &row, &value, why);
         if (!err) {
             err = options_read_value(row, value, options, why);
         }
@@ -268,7 +268,7 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
 
 const struct option_row *options_row(const struct option_row *rows, const char *name)
 {
-    return find_long(rows, name, strlen(name));
+    return option_find_long(rows, name, strlen(name));
 }
 
 bool options_is_set(const struct option_row *row, const void *options)
@@ -284,7 +284,7 @@ bool options_is_set(const struct option_row *row, const void *options)
     struct ictus_why unheard;
     const void *member = (const char *)options + row->offset;
     alone[0].offset = 0;
-    (void)set_defaults(alone, &usual, &unheard);
+    (void)options_set_defaults(alone, &usual, &unheard);
     switch (row->type) {
     case OPTION_FLAG:
         return *(const bool *)member != usual.flag;

@@ -32,7 +32,7 @@ static void directory_of(const char *path, char *directory)
  * what is there is no plain file or has other names or another owner, or the directory or its file
  * system does not allow it.
  */
-static int open_nameless(struct output *o, const char *path)
+static int output_open_nameless(struct output *o, const char *path)
 {
     struct stat old;
     char real[PATH_MAX];
@@ -86,7 +86,7 @@ int output_open(struct output *o, const char *path, struct ictus_why *why)
         return ICTUS_OK;
     }
     o->name = path;
-    const int fd = open_nameless(o, path);
+    const int fd = output_open_nameless(o, path);
     o->stream = fd >= 0 ? fdopen(fd, "w") : fopen(path, "we");
     if (!o->stream) {
         const int err = file_cannot(path, why);
@@ -100,7 +100,7 @@ int output_open(struct output *o, const char *path, struct ictus_why *why)
 
 /* Give the file its name: at once where that is free, else by way of another. A pipe or a device
  * that has the name by now keeps it. */
-static bool name_it(const struct output *o)
+static bool output_name(const struct output *o)
 {
     char self[40];
     struct stat now;
@@ -130,7 +130,7 @@ static bool name_it(const struct output *o)
 }
 
 /* What was written in place and came out wrong is not left there. */
-static void remove_part(const struct output *o)
+static void output_remove_part(const struct output *o)
 {
     struct stat status;
     if (stat(o->name, &status) == 0 && S_ISREG(status.st_mode)) {
@@ -143,7 +143,7 @@ int output_close(struct output *o, int err, struct ictus_why *why)
     const bool nameless = o->target[0] != '\0';
     const bool told = err && why->text[0];
     errno = 0;
-    if (!err && (fflush(o->stream) || ferror(o->stream) || (nameless && !name_it(o)))) {
+    if (!err && (fflush(o->stream) || ferror(o->stream) || (nameless && !output_name(o)))) {
         err = ICTUS_ERR_IO;
     }
     const int reason = errno;
@@ -156,7 +156,7 @@ int output_close(struct output *o, int err, struct ictus_why *why)
         (void)file_cannot(o->name, why);
     }
     if (err && o->stream != stdout && !nameless) {
-        remove_part(o);
+        output_remove_part(o);
     }
     return err;
 }

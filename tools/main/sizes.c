@@ -12,7 +12,7 @@ struct range {
     uint64_t low, high, factor, step;
 };
 
-static int split_range(char *piece, struct range *range)
+static int sizes_split_range(char *piece, struct range *range)
 {
     char *dots = strstr(piece, "..");
     if (!dots) {
@@ -43,7 +43,7 @@ static int split_range(char *piece, struct range *range)
 }
 
 /* The size after `size`, or a larger one than the range holds. */
-static uint64_t next_size(const struct range *range, uint64_t size)
+static uint64_t size_next(const struct range *range, uint64_t size)
 {
     if (!range->factor) {
         return size > UINT64_MAX - range->step ? UINT64_MAX : size + range->step;
@@ -54,9 +54,9 @@ static uint64_t next_size(const struct range *range, uint64_t size)
     return size > UINT64_MAX / range->factor ? UINT64_MAX : size * range->factor;
 }
 
-static int add_range(const struct range *range, uint64_t *sizes, size_t *count)
+static int sizes_add_range(const struct range *range, uint64_t *sizes, size_t *count)
 {
-    for (uint64_t size = range->low; size <= range->high; size = next_size(range, size)) {
+    for (uint64_t size = range->low; size <= range->high; size = size_next(range, size)) {
         if (*count == SIZES_MAX) {
             return ICTUS_ERR_SPEC;
         }
@@ -68,7 +68,7 @@ static int add_range(const struct range *range, uint64_t *sizes, size_t *count)
     return ICTUS_OK;
 }
 
-static int read_piece(const char *piece, size_t length, uint64_t *sizes, size_t *count)
+static int sizes_read_piece(const char *piece, size_t length, uint64_t *sizes, size_t *count)
 {
     char copy[PIECE_MAX];
     struct range range;
@@ -77,8 +77,8 @@ static int read_piece(const char *piece, size_t length, uint64_t *sizes, size_t 
     }
     memcpy(copy, piece, length);
     copy[length] = '\0';
-    const int err = split_range(copy, &range);
-    return err ? err : add_range(&range, sizes, count);
+    const int err = sizes_split_range(copy, &range);
+    return err ? err : sizes_add_range(&range, sizes, count);
 }
 
 int sizes_read(const char *option, const char *text, uint64_t **out, size_t *count,
@@ -91,7 +91,7 @@ int sizes_read(const char *option, const char *text, uint64_t **out, size_t *cou
     *count = 0;
     for (const char *p = text;; p++) {
         const size_t length = strcspn(p, ",");
-        if (read_piece(p, length, sizes, count)) {
+        if (sizes_read_piece(p, length, sizes, count)) {
             free(sizes);
             return ictus_because(
                 why, ICTUS_ERR_SPEC,

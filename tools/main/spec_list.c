@@ -54,7 +54,7 @@ void spec_list_free(struct spec_list *list)
 }
 
 /* The next piece up to a comma; false where it is empty or too long. */
-static bool next_piece(const char **rest, char *piece)
+static bool spec_list_next_piece(const char **rest, char *piece)
 {
     const size_t length = strcspn(*rest, ",");
     if (length == 0 || length >= NUMBER_MAX_BYTES) {
@@ -80,8 +80,8 @@ int number_list_read(const char *option, const char *text, int (*parse)(const ch
         return ICTUS_ERR_NOMEM;
     }
     for (const char *rest = text; good && *rest;) {
-        good = n < NUMBERS_MAX && next_piece(&rest, piece) && parse(piece, &list[n]) == ICTUS_OK &&
-               list[n] >= min && list[n] <= max;
+        good = n < NUMBERS_MAX && spec_list_next_piece(&rest, piece) &&
+               parse(piece, &list[n]) == ICTUS_OK && list[n] >= min && list[n] <= max;
         n++;
     }
     if (!good) {

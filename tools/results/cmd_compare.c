@@ -65,7 +65,7 @@ struct tally {
     size_t unlike;    /* in units that cannot be compared */
 };
 
-static void count_verdict(const struct compared *compared, struct tally *tally)
+static void compare_count_verdict(const struct compared *compared, struct tally *tally)
 {
     tally->slower += compared->verdict == VERDICT_SLOWER;
     tally->faster += compared->verdict == VERDICT_FASTER;
@@ -103,7 +103,7 @@ static void compare_describe(const struct compared *compared, json_t *common, ch
 }
 
 /* The members that are the same in all experiments; a new reference. */
-static json_t *common_members(const struct compared_list *list)
+static json_t *compare_common_members(const struct compared_list *list)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -122,7 +122,7 @@ static json_t *common_members(const struct compared_list *list)
 
 /* The names of all members of all experiments, without values: what one lacks is null, so that rows
  * of CSV have the same columns whichever comes first. */
-static json_t *all_members(const struct compared_list *list)
+static json_t *compare_all_members(const struct compared_list *list)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -137,7 +137,7 @@ static json_t *all_members(const struct compared_list *list)
 }
 
 /* The spread between launches that an interval was widened by, and where it is from. */
-static void set_spread(json_t *object, const struct launch_spread *spread)
+static void compare_set_spread(json_t *object, const struct launch_spread *spread)
 {
     const bool widened = spread->share > 0;
     const char *from = spread->freedom > 0 ? "files" : "assumed";
@@ -147,8 +147,8 @@ static void set_spread(json_t *object, const struct launch_spread *spread)
                               widened ? json_string(from) : json_null());
 }
 
-static json_t *compared_object(const struct compared *compared, const char *baseline,
-                               json_t *common, bool several)
+static json_t *compare_compared_object(const struct compared *compared, const char *baseline,
+                                       json_t *common, bool several)
 {
     const char *file = compared->file;
     char words[128];
@@ -175,7 +175,7 @@ static json_t *compared_object(const struct compared *compared, const char *base
     (void)json_object_set_new(object, "samples_b", json_integer((json_int_t)compared->samples_b));
     (void)json_object_set_new(object, "launches_a", json_integer((json_int_t)compared->launches_a));
     (void)json_object_set_new(object, "launches_b", json_integer((json_int_t)compared->launches_b));
-    set_spread(object, &compared->spread);
+    compare_set_spread(object, &compared->spread);
     (void)json_object_set_new(object, "method", json_string(compared->method));
     (void)json_object_set_new(object, "verdict", json_string(words));
     return object;
@@ -183,9 +183,9 @@ static json_t *compared_object(const struct compared *compared, const char *base
 
 /* The experiment of the first file that is the same as this one, and of no other one of this file.
  */
-static const struct experiment *find_partner(const struct experiments *base,
-                                             const struct experiments *other,
-                                             const struct experiment *mine, bool *several)
+static const struct experiment *compare_find_partner(const struct experiments *base,
+                                                     const struct experiments *other,
+                                                     const struct experiment *mine, bool *several)
 {
     bool again = false;
     const struct experiment *partner = experiments_find(base, mine, several);
@@ -196,7 +196,7 @@ static const struct experiment *find_partner(const struct experiments *base,
     return partner;
 }
 
-static int compare_file(const struct experiments *base, const struct experiments *other,
+static int file_compare(const struct experiments *base, const struct experiments *other,
                         const struct compare_options *options, struct compared_list *list,
                         struct tally *tally)
 {
@@ -205,7 +205,8 @@ static int compare_file(const struct experiments *base, const struct experiments
     int err = ICTUS_OK;
     for (size_t i = 0; i < other->count && !err; i++, how.seed++) {
         bool several = false;
-        const struct experiment *partner = find_partner(base, other, &other->list[i], &several);
+        const struct experiment *partner =
+            compare_find_partner(base, other, &other->list[i], &several);
         if (partner) {
             err = compared_add(list, partner, &other->list[i], other->path, &how);
         } else {
@@ -216,7 +217,7 @@ static int compare_file(const struct experiments *base, const struct experiments
     return err;
 }
 
-static void compare_print_summary(const struct tally *tally, const struct compared_list *list)
+static void tally_print_summary(const struct tally *tally, const struct compared_list *list)
 {
     const struct {
         size_t count;
@@ -246,8 +247,8 @@ static int compare_put_all(const struct compared_list *list, const struct compar
                                "baseline", ictus_result_text(baseline));
     int err = ictus_output_open((enum ictus_format)options->results.format, columns,
                                 options->results.file, header, &out, why);
-    json_t *common = common_members(list);
-    json_t *all = all_members(list);
+    json_t *common = compare_common_members(list);
+    json_t *all = compare_all_members(list);
     if (!err && options->results.format == ICTUS_FORMAT_TEXT && list->count > 1) {
         char text[400];
         experiment_describe(common, text, sizeof(text));
@@ -256,15 +257,15 @@ static int compare_put_all(const struct compared_list *list, const struct compar
         }
     }
     for (size_t i = 0; i < list->count && !err; i++) {
-        count_verdict(&list->items[i], tally);
-        json_t *object = compared_object(&list->items[i], baseline, common, several);
+        compare_count_verdict(&list->items[i], tally);
+        json_t *object = compare_compared_object(&list->items[i], baseline, common, several);
         (void)json_object_update_missing(object, all);
         err = ictus_output_put(out, object);
     }
     json_decref(common);
     json_decref(all);
     if (!err && options->results.format == ICTUS_FORMAT_TEXT) {
-        compare_print_summary(tally, list);
+        tally_print_summary(tally, list);
     }
     const int closed = ictus_output_close(out);
     if (!err && closed) {
@@ -274,7 +275,7 @@ static int compare_put_all(const struct compared_list *list, const struct compar
 }
 
 /* Few launches tell little of the next one; whoever reads the verdicts should know it. */
-static void say_few_launches(const struct compared_list *list)
+static void compare_say_few_launches(const struct compared_list *list)
 {
     size_t single = 0;
     size_t assumed = 0;
@@ -302,7 +303,7 @@ static void say_few_launches(const struct compared_list *list)
     }
 }
 
-static void say_refused(const struct experiments *experiments)
+static void compare_say_refused(const struct experiments *experiments)
 {
     if (experiments->refused > 0) {
         (void)fprintf(stderr,
@@ -312,7 +313,7 @@ static void say_refused(const struct experiments *experiments)
     }
 }
 
-static void say_unmatched(const struct tally *tally)
+static void compare_say_unmatched(const struct tally *tally)
 {
     if (tally->missing > 0) {
         (void)fprintf(stderr, "ictus compare: experiments that are not in the first file: %zu\n",
@@ -333,7 +334,7 @@ static void say_unmatched(const struct tally *tally)
 }
 
 /* Set each further file against the first one, whose objects these are. */
-static int compare_files(const struct compare_options *options, json_t *first, int count,
+static int files_compare(const struct compare_options *options, json_t *first, int count,
                          char **words, struct tally *tally, struct ictus_why *why)
 {
     struct experiments base;
@@ -342,13 +343,13 @@ static int compare_files(const struct compare_options *options, json_t *first, i
     const char *reduction = options->reduction > 0 ? reductions[options->reduction] : NULL;
     progress_watch_begin(&watch, &options->talk, "compare", count, words);
     int err = experiments_take(first, words[0], reduction, &base, why);
-    say_refused(&base);
+    compare_say_refused(&base);
     for (int i = 1; i < count && !err; i++) {
         struct experiments other;
         err = experiments_read(words[i], reduction, &other, why);
-        say_refused(&other);
+        compare_say_refused(&other);
         if (!err) {
-            err = compare_file(&base, &other, options, &list, tally);
+            err = file_compare(&base, &other, options, &list, tally);
         }
         experiments_free(&other);
     }
@@ -367,7 +368,7 @@ static int compare_files(const struct compare_options *options, json_t *first, i
         err = compare_put_all(&list, options, words[0], count > 2, tally, why);
     }
     if (!err && !options->talk.quiet) {
-        say_few_launches(&list);
+        compare_say_few_launches(&list);
     }
     tally->unlike = list.unlike;
     compared_free(&list);
@@ -393,10 +394,10 @@ static int compare_run(const struct compare_options *options, int count, char **
         json_decref(first);
         return err;
     }
-    err = err ? err : compare_files(options, first, count, words, &tally, why);
+    err = err ? err : files_compare(options, first, count, words, &tally, why);
     json_decref(first);
     if (!err) {
-        say_unmatched(&tally);
+        compare_say_unmatched(&tally);
     }
     if (!err && tally.failed > 0) {
         (void)fprintf(stderr, "ictus compare: experiments slower by more than %s: %zu\n",

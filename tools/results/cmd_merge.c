@@ -34,8 +34,8 @@ static const struct option_row rows[] = {
     ROW_END};
 
 /* All objects of all files in one array; each has the number of its launch, from 1. */
-static int read_launches(int count, char **words, bool quiet, json_t *all, json_int_t *launches,
-                         struct ictus_why *why)
+static int merge_read_launches(int count, char **words, bool quiet, json_t *all,
+                               json_int_t *launches, struct ictus_why *why)
 {
     *launches = 0;
     for (int f = 0; f < count; f++) {
@@ -136,7 +136,7 @@ static json_t *merge_combine(const struct experiment *experiment)
     return object;
 }
 
-static int put_line(FILE *file, const json_t *object)
+static int merge_put_line(FILE *file, const json_t *object)
 {
     if (json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
         fputc('\n', file) == EOF) {
@@ -145,20 +145,20 @@ static int put_line(FILE *file, const json_t *object)
     return ICTUS_OK;
 }
 
-static int put_side_by_side(FILE *file, const json_t *all)
+static int merge_put_side_by_side(FILE *file, const json_t *all)
 {
     int err = ICTUS_OK;
     size_t i = 0;
     json_t *object = NULL;
     json_array_foreach((json_t *)all, i, object)
     {
-        err = err ? err : put_line(file, object);
+        err = err ? err : merge_put_line(file, object);
     }
     return err;
 }
 
 /* The first header stands for all; what is no measurement is kept as it is. */
-static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ictus_why *why)
+static int merge_put_combined(FILE *file, json_t *all, json_int_t launches, struct ictus_why *why)
 {
     struct experiments experiments;
     json_t *header = json_array_get(all, 0);
@@ -166,19 +166,19 @@ static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ict
     json_t *object = NULL;
     (void)json_object_del(header, "launch");
     (void)json_object_set_new(header, "launches", json_integer(launches));
-    int err = put_line(file, header);
+    int err = merge_put_line(file, header);
     json_array_foreach(all, i, object)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         if (!err && strcmp(type, "header") != 0 && strcmp(type, "measurement") != 0) {
-            err = put_line(file, object);
+            err = merge_put_line(file, object);
         }
     }
     if (!err) {
         err = experiments_gather(all, &experiments, why);
         for (size_t e = 0; e < experiments.count && !err; e++) {
             json_t *one = merge_combine(&experiments.list[e]);
-            err = one ? put_line(file, one) : ICTUS_ERR_NOMEM;
+            err = one ? merge_put_line(file, one) : ICTUS_ERR_NOMEM;
             json_decref(one);
         }
         experiments_free(&experiments);
@@ -186,16 +186,16 @@ static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ict
     return err;
 }
 
-static int write_merged(const struct merge_options *options, json_t *all, json_int_t launches,
-                        struct ictus_why *why)
+static int merge_write(const struct merge_options *options, json_t *all, json_int_t launches,
+                       struct ictus_why *why)
 {
     struct output output;
     int err = output_open(&output, options->output, why);
     if (err) {
         return err;
     }
-    err = options->combine ? put_combined(output.stream, all, launches, why)
-                           : put_side_by_side(output.stream, all);
+    err = options->combine ? merge_put_combined(output.stream, all, launches, why)
+                           : merge_put_side_by_side(output.stream, all);
     return output_close(&output, err, why);
 }
 
@@ -213,8 +213,8 @@ static int merge_command(const void *given, int word_count, char **words)
     if (!err) {
         struct progress_watch watch;
         progress_watch_begin(&watch, &options->talk, "merge", word_count, words);
-        err = read_launches(word_count, words, options->talk.quiet, all, &launches, &why);
-        err = err ? err : write_merged(options, all, launches, &why);
+        err = merge_read_launches(word_count, words, options->talk.quiet, all, &launches, &why);
+        err = err ? err : merge_write(options, all, launches, &why);
         progress_watch_end(&watch);
     }
     json_decref(all);

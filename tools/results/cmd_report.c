@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
 /* Slices of a trace in the page, which shall stay below 5 MB. */
 static const size_t most_slices = 80000;
 
-static void free_files(struct report *report)
+static void report_free_files(struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         json_decref(report->files[i].objects);
@@ -75,7 +75,7 @@ static bool report_is_archive(const char *path)
 }
 
 #ifdef ICTUS_WITH_OTF2
-static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
+static int report_read_archive(const char *path, json_t **objects, struct ictus_why *why)
 {
     json_t *timeline = NULL;
     const int err = ictus_timeline_read(path, most_slices, &timeline, why);
@@ -87,7 +87,7 @@ static int read_archive(const char *path, json_t **objects, struct ictus_why *wh
     return *objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 #else
-static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
+static int report_read_archive(const char *path, json_t **objects, struct ictus_why *why)
 {
     (void)objects;
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
@@ -96,10 +96,10 @@ static int read_archive(const char *path, json_t **objects, struct ictus_why *wh
 }
 #endif
 
-static int read_file(struct report_file *file, struct ictus_why *why)
+static int report_read_file(struct report_file *file, struct ictus_why *why)
 {
     if (report_is_archive(file->path)) {
-        return read_archive(file->path, &file->objects, why);
+        return report_read_archive(file->path, &file->objects, why);
     }
     if (timeline_is_trace(file->path)) {
         return timeline_read(file->path, most_slices, &file->objects, why);
@@ -112,7 +112,7 @@ static int read_file(struct report_file *file, struct ictus_why *why)
 }
 
 /* The i-th of some names that commas separate; NULL where there is none. *length is set. */
-static const char *label_at(const char *names, int i, size_t *length)
+static const char *report_label_at(const char *names, int i, size_t *length)
 {
     for (; names && i > 0; i--) {
         names = strchr(names, ',');
@@ -123,7 +123,7 @@ static const char *label_at(const char *names, int i, size_t *length)
 }
 
 /* One name for each file, before any file is read. */
-static int check_labels(const char *names, int count, struct ictus_why *why)
+static int report_check_labels(const char *names, int count, struct ictus_why *why)
 {
     size_t length = 0;
     int given = 1;
@@ -134,7 +134,7 @@ static int check_labels(const char *names, int count, struct ictus_why *why)
         given += *c == ',';
     }
     for (int i = 0; i < given && given == count; i++) {
-        if (!label_at(names, i, &length)) {
+        if (!report_label_at(names, i, &length)) {
             return ictus_because(why, ICTUS_ERR_ARG, "--label=%.200s: name %d is empty", names,
                                  i + 1);
         }
@@ -148,8 +148,8 @@ static int check_labels(const char *names, int count, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int read_files(int count, char **words, const char *labels, struct report *report,
-                      struct ictus_why *why)
+static int report_read_files(int count, char **words, const char *labels, struct report *report,
+                             struct ictus_why *why)
 {
     report->files = calloc((size_t)count, sizeof(*report->files));
     if (!report->files) {
@@ -158,14 +158,14 @@ static int read_files(int count, char **words, const char *labels, struct report
     for (int i = 0; i < count; i++) {
         struct report_file *file = &report->files[i];
         size_t length = 0;
-        const char *label = label_at(labels, i, &length);
+        const char *label = report_label_at(labels, i, &length);
         file->path = words[i];
         file->label = label ? strndup(label, length) : NULL;
         length = strlen(words[i]);
         if (length > 1 && words[i][length - 1] == '/') {
             words[i][length - 1] = '\0'; /* "run1/" is run1 */
         }
-        const int err = read_file(file, why);
+        const int err = report_read_file(file, why);
         if (err) {
             return err;
         }
@@ -195,7 +195,7 @@ static int default_output(const char *first, char *path, size_t size, struct ict
 }
 
 /* What is there is a page, or nothing: it may be made again. */
-static bool is_page(const char *path)
+static bool report_is_page(const char *path)
 {
     static const char start[] = "<!doctype html";
     char begin[sizeof(start)] = "";
@@ -207,12 +207,12 @@ static bool is_page(const char *path)
     return got == 0 || strncasecmp(begin, start, sizeof(start) - 1) == 0;
 }
 
-static int refuse_overwrite(const char *output, bool force, int count, char **words,
-                            struct ictus_why *why)
+static int report_refuse_overwrite(const char *output, bool force, int count, char **words,
+                                   struct ictus_why *why)
 {
     const int err = output_allowed(output, true, count, words, why);
     struct stat out;
-    if (err || force || stat(output, &out) || !S_ISREG(out.st_mode) || is_page(output)) {
+    if (err || force || stat(output, &out) || !S_ISREG(out.st_mode) || report_is_page(output)) {
         return err;
     }
     return ictus_because(why, ICTUS_ERR_EXISTS,
@@ -220,7 +220,7 @@ static int refuse_overwrite(const char *output, bool force, int count, char **wo
                          output);
 }
 
-static int read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
+static int report_read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
 {
     FILE *file = fopen(path, "re");
     size_t used = 0;
@@ -254,13 +254,13 @@ static int read_page(const char *path, char **text, size_t *size, struct ictus_w
     return ICTUS_OK;
 }
 
-static int write_page(const struct report *report, const struct report_options *options,
+static int page_write(const struct report *report, const struct report_options *options,
                       const char *output, struct ictus_why *why)
 {
     if (options->page) {
         char *text = NULL;
         size_t size = 0;
-        int err = read_page(options->page, &text, &size, why);
+        int err = report_read_page(options->page, &text, &size, why);
         if (!err) {
             err = report_write_page(report, output, text, size, why);
         }
@@ -296,8 +296,8 @@ static int terminal_width(int64_t wanted)
     return COLUMNS_DEFAULT;
 }
 
-static int make_page(const struct report *report, const struct report_options *options, int count,
-                     char **words, struct ictus_why *why)
+static int report_make_page(const struct report *report, const struct report_options *options,
+                            int count, char **words, struct ictus_why *why)
 {
     char beside[4096];
     const char *output = options->output;
@@ -307,10 +307,10 @@ static int make_page(const struct report *report, const struct report_options *o
         output = beside;
     }
     if (!err) {
-        err = refuse_overwrite(output, options->force, count, words, why);
+        err = report_refuse_overwrite(output, options->force, count, words, why);
     }
     if (!err) {
-        err = write_page(report, options, output, why);
+        err = page_write(report, options, output, why);
     }
     if (!err && strcmp(output, "-") != 0) {
         printf("%s\n", output);
@@ -329,7 +329,7 @@ static int report_command(const void *given, int word_count, char **words)
                                       "name a result file, such as 'ictus bench -o FILE' writes");
         return command_fail("report", err, &why);
     }
-    int err = check_labels(options->labels, word_count, &why);
+    int err = report_check_labels(options->labels, word_count, &why);
     if (!err && options->format == REPORT_TEXT && options->output) {
         err = ictus_because(&why, ICTUS_ERR_ARG,
                             "--output names the page, but --format=text prints on standard "
@@ -337,7 +337,7 @@ static int report_command(const void *given, int word_count, char **words)
     }
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "report", word_count, words);
-        err = read_files(word_count, words, options->labels, &report, &why);
+        err = report_read_files(word_count, words, options->labels, &report, &why);
         progress_watch_end(&watch);
     }
     if (err == ICTUS_ERR_IO || err == ICTUS_ERR_CORRUPT) {
@@ -350,10 +350,10 @@ static int report_command(const void *given, int word_count, char **words)
         if (options->format == REPORT_TEXT) {
             report_print_text(&report, terminal_width(options->width));
         } else {
-            err = make_page(&report, options, word_count, words, &why);
+            err = report_make_page(&report, options, word_count, words, &why);
         }
     }
-    free_files(&report);
+    report_free_files(&report);
     return err ? command_fail("report", err, &why) : EXIT_OK;
 }
 

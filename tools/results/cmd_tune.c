@@ -86,7 +86,7 @@ static int file_launch(struct reading *reading, const json_t *objects, int file)
 }
 
 /* Each file is a launch of its own, unless it says which launches it holds. */
-static void number_launches(json_t *objects, int file)
+static void tune_number_launches(json_t *objects, int file)
 {
     size_t i = 0;
     json_t *object = NULL;
@@ -111,7 +111,7 @@ static int tune_read_all(int count, char **words, bool quiet, struct reading *re
         if (!quiet) {
             experiments_tell_skipped("tune", words[i], skipped);
         }
-        number_launches(objects, file_launch(reading, objects, i));
+        tune_number_launches(objects, file_launch(reading, objects, i));
         const int failed = json_array_extend(reading->all, objects);
         json_decref(objects);
         if (failed) {
@@ -134,7 +134,7 @@ static const struct {
                                     "read the rules"},
 };
 
-static void describe_mockup(const struct mockup *m, char *text, size_t size)
+static void tune_describe_mockup(const struct mockup *m, char *text, size_t size)
 {
     (void)snprintf(text, size,
                    "%s of %lld bytes, %lld processes: %s takes %.3f us, the fastest algorithm "
@@ -143,7 +143,7 @@ static void describe_mockup(const struct mockup *m, char *text, size_t size)
                    1e6 * m->median_s, 1e6 * m->fastest_s);
 }
 
-static void put_winner(const struct winner *w, struct text_table *table)
+static void tune_put_winner(const struct winner *w, struct text_table *table)
 {
     text_table_cell(table, "%s", w->operation);
     text_table_cell(table, "%lld", (long long)w->bytes);
@@ -156,7 +156,7 @@ static void put_winner(const struct winner *w, struct text_table *table)
 }
 
 /* What the words in the last column mean, and what the medians rest on. */
-static void put_legend(const struct winners *winners, double margin, FILE *file)
+static void tune_put_legend(const struct winners *winners, double margin, FILE *file)
 {
     bool met[sizeof verdicts / sizeof *verdicts] = {false};
     int least = 0;
@@ -196,20 +196,20 @@ static int tune_put_table(const struct winners *winners, double margin, FILE *fi
     text_table_column(&table, "at most", false);
     text_table_column(&table, "rule", true);
     for (size_t i = 0; i < winners->count; i++) {
-        put_winner(&winners->list[i], &table);
+        tune_put_winner(&winners->list[i], &table);
     }
     const int err = text_table_print(&table, "", file);
-    put_legend(winners, margin, file);
+    tune_put_legend(winners, margin, file);
     for (size_t i = 0; i < winners->mockup_count; i++) {
         char text[MOCKUP_BYTES];
-        describe_mockup(&winners->mockups[i], text, sizeof text);
+        tune_describe_mockup(&winners->mockups[i], text, sizeof text);
         remark_print(file, "%s", text);
     }
     return err;
 }
 
 /* What the files for libraries have no room for. */
-static void tell_rest(const struct tune_options *options, const struct winners *winners)
+static void tune_tell_rest(const struct tune_options *options, const struct winners *winners)
 {
     int single = 0;
     int elsewhere = 0;
@@ -219,7 +219,7 @@ static void tell_rest(const struct tune_options *options, const struct winners *
     }
     for (size_t i = 0; i < winners->mockup_count && options->form != FORM_TEXT; i++) {
         char text[MOCKUP_BYTES];
-        describe_mockup(&winners->mockups[i], text, sizeof text);
+        tune_describe_mockup(&winners->mockups[i], text, sizeof text);
         (void)fprintf(stderr, "ictus tune: %s\n", text);
     }
     if (winners->unproven > 0) {
@@ -254,8 +254,8 @@ static const char *library_path(void)
     return dladdr(address, &info) ? info.dli_fname : "";
 }
 
-static int put_mpich(const struct tune_options *options, const struct winners *winners, FILE *file,
-                     struct ictus_why *why)
+static int tune_put_mpich(const struct tune_options *options, const struct winners *winners,
+                          FILE *file, struct ictus_why *why)
 {
     json_t *base = NULL;
     int err = tune_read_base(options->base ? options->base : library_path(), &base, why);
@@ -290,7 +290,7 @@ static int tune_put(const struct tune_options *options, const struct choice *cho
     case FORM_OMPI_JSON:
         return tune_write_ompi_json(winners, file, why);
     case FORM_MPICH:
-        return put_mpich(options, winners, file, why);
+        return tune_put_mpich(options, winners, file, why);
     default:
         err = tune_put_table(winners, options->margin, file);
         if (choice->simulated) {
@@ -302,7 +302,7 @@ static int tune_put(const struct tune_options *options, const struct choice *cho
     }
 }
 
-static int put_han(const char *path, const struct winners *winners, struct ictus_why *why)
+static int tune_put_han(const char *path, const struct winners *winners, struct ictus_why *why)
 {
     struct output output;
     const int err = output_open(&output, path, why);
@@ -313,7 +313,7 @@ static int tune_write_file(const struct tune_options *options, const struct choi
                            struct ictus_why *why)
 {
     struct output output;
-    int err = options->han ? put_han(options->han, &choice->winners, why) : ICTUS_OK;
+    int err = options->han ? tune_put_han(options->han, &choice->winners, why) : ICTUS_OK;
     err = err ? err : output_open(&output, options->output, why);
     if (err) {
         return err;
@@ -322,7 +322,8 @@ static int tune_write_file(const struct tune_options *options, const struct choi
     return output_close(&output, err, why);
 }
 
-static int check_han(const struct tune_options *o, int count, char **words, struct ictus_why *why)
+static int tune_check_han(const struct tune_options *o, int count, char **words,
+                          struct ictus_why *why)
 {
     if (o->form != FORM_OMPI && o->form != FORM_OMPI_JSON) {
         return ictus_because(why, ICTUS_ERR_ARG,
@@ -345,7 +346,7 @@ static int tune_check(const struct tune_options *options, int count, char **word
         return ictus_because(why, ICTUS_ERR_ARG, "--base can be used only with --format=mpich");
     }
     if (options->han) {
-        const int err = check_han(options, count, words, why);
+        const int err = tune_check_han(options, count, words, why);
         if (err) {
             return err;
         }
@@ -362,8 +363,8 @@ static int tune_check(const struct tune_options *options, int count, char **word
 }
 
 /* A file for a library cannot name what another one ran. */
-static int check_simulated(const struct tune_options *options, const struct reading *reading,
-                           struct ictus_why *why)
+static int tune_check_simulated(const struct tune_options *options, const struct reading *reading,
+                                struct ictus_why *why)
 {
     return json_object_size(reading->simulated) > 0 && options->form != FORM_TEXT
                ? ictus_because(why, ICTUS_ERR_ARG,
@@ -374,8 +375,8 @@ static int check_simulated(const struct tune_options *options, const struct read
 }
 
 /* Under one pattern as without any, from its measurements alone; minimax from those of all. */
-static int choose_under(const struct tune_options *o, const json_t *all, struct choice *choice,
-                        struct ictus_why *why)
+static int tune_choose_under(const struct tune_options *o, const json_t *all, struct choice *choice,
+                             struct ictus_why *why)
 {
     const char *reduction = o->reduction ? o->reduction : "exit";
     int err = regret_table_make(all, reduction, &choice->regrets, why);
@@ -400,9 +401,9 @@ static int tune_command(const void *given, int word_count, char **words)
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
         err = tune_read_all(word_count, words, options->talk.quiet, &reading, &why);
-        err = err ? err : check_simulated(options, &reading, &why);
+        err = err ? err : tune_check_simulated(options, &reading, &why);
         if (!err) {
-            err = options->arrival ? choose_under(options, reading.all, &choice, &why)
+            err = options->arrival ? tune_choose_under(options, reading.all, &choice, &why)
                                    : tune_choose(reading.all, options->reduction, options->margin,
                                                  &choice.winners, &why);
         }
@@ -412,7 +413,7 @@ static int tune_command(const void *given, int word_count, char **words)
         (void)tune_hand_back(&choice.winners);
     }
     if (!err && !options->talk.quiet) {
-        tell_rest(options, &choice.winners);
+        tune_tell_rest(options, &choice.winners);
     }
     choice.simulated = json_object_size(reading.simulated) > 0;
     if (!err) {

@@ -44,7 +44,7 @@ static double compare_number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static size_t count_values(const json_t *launches, const char *key)
+static size_t compare_count_values(const json_t *launches, const char *key)
 {
     size_t count = 0;
     size_t i = 0;
@@ -57,7 +57,7 @@ static size_t count_values(const json_t *launches, const char *key)
     return count;
 }
 
-static void take_value(struct values *values, const json_t *value, double scale)
+static void compare_take_value(struct values *values, const json_t *value, double scale)
 {
     if (json_is_number(value) && json_number_value(value) > 0) {
         values->list[values->count++] = json_number_value(value) * scale;
@@ -69,7 +69,7 @@ static void take_value(struct values *values, const json_t *value, double scale)
  * makes them depend on each other: bench widens the median's interval for it, by batch means with
  * nine degrees of freedom. An effective number of values stands for the same here.
  */
-static void take_series(struct values *values, const json_t *series, double scale)
+static void compare_take_series(struct values *values, const json_t *series, double scale)
 {
     enum { ONLY = 2 };
     static const double student = (1.960 / 2.262) * (1.960 / 2.262);
@@ -79,7 +79,7 @@ static void take_series(struct values *values, const json_t *series, double scal
     const size_t before = values->count;
     json_array_foreach((json_t *)series, i, item)
     {
-        take_value(values, item, scale);
+        compare_take_value(values, item, scale);
     }
     const double n = (double)(values->count - before);
     if (n > 0 &&
@@ -92,10 +92,10 @@ static void take_series(struct values *values, const json_t *series, double scal
 }
 
 /* All positive numbers that the launches have under a name, sorted. */
-static struct values take_values(const struct side *side, const char *key)
+static struct values compare_take_values(const struct side *side, const char *key)
 {
-    struct values values = {malloc((count_values(side->launches, key) + 1) * sizeof(double)), 0,
-                            0.0};
+    struct values values = {
+        malloc((compare_count_values(side->launches, key) + 1) * sizeof(double)), 0, 0.0};
     size_t i = 0;
     json_t *launch = NULL;
     if (!values.list) {
@@ -105,10 +105,10 @@ static struct values take_values(const struct side *side, const char *key)
     {
         const json_t *value = json_object_get(launch, key);
         if (json_is_array(value)) {
-            take_series(&values, value, side->scale);
+            compare_take_series(&values, value, side->scale);
         } else {
             const size_t before = values.count;
-            take_value(&values, value, side->scale);
+            compare_take_value(&values, value, side->scale);
             values.effective += (double)(values.count - before);
         }
     }
@@ -131,8 +131,8 @@ static bool compare_by_samples(struct compared *compared, const struct side *a,
                                const struct side *b, const char *key, size_t least,
                                const struct compare_how *how)
 {
-    struct values first = take_values(a, key);
-    struct values second = take_values(b, key);
+    struct values first = compare_take_values(a, key);
+    struct values second = compare_take_values(b, key);
     const bool enough = first.count >= least && second.count >= least;
     if (enough) {
         const struct sample mine = {first.list, first.count, first.effective};
@@ -166,7 +166,7 @@ static bool compare_by_launches(struct compared *compared, const struct side *a,
  * One number and its 95 % interval for a side of few launches: the geometric mean of their medians,
  * each with the interval that its own samples gave. Returns whether all have one.
  */
-static bool combine_intervals(const struct side *side, double known[3], size_t *samples)
+static bool compare_combine_intervals(const struct side *side, double known[3], size_t *samples)
 {
     double sum = 0.0;
     double square = 0.0;
@@ -202,8 +202,8 @@ static bool compare_by_intervals(struct compared *compared, const struct side *a
 {
     double known_a[3];
     double known_b[3];
-    if (!combine_intervals(a, known_a, &compared->samples_a) ||
-        !combine_intervals(b, known_b, &compared->samples_b)) {
+    if (!compare_combine_intervals(a, known_a, &compared->samples_a) ||
+        !compare_combine_intervals(b, known_b, &compared->samples_b)) {
         return false;
     }
     compare_intervals(known_a, known_b, &compared->result);
@@ -218,8 +218,8 @@ static bool compare_by_values(struct compared *compared, const struct side *a, c
     static const char *const keys[] = {"median_s", "mean_s", "min_s", "raw_s", NULL};
     bool found = false;
     for (int i = 0; keys[i] && !found; i++) {
-        struct values first = take_values(a, keys[i]);
-        struct values second = take_values(b, keys[i]);
+        struct values first = compare_take_values(a, keys[i]);
+        struct values second = compare_take_values(b, keys[i]);
         found = first.count > 0 && second.count > 0;
         if (found) {
             compared->value_a = compare_middle(&first);
@@ -236,7 +236,7 @@ static bool compare_by_values(struct compared *compared, const struct side *a, c
 }
 
 /* Variance of the logarithms of an experiment's launches; returns the degrees of freedom. */
-static double launch_variance(const json_t *launches, double *variance)
+static double compare_launch_variance(const json_t *launches, double *variance)
 {
     const struct side side = {launches, 1.0};
     double sum = 0.0;
@@ -244,7 +244,7 @@ static double launch_variance(const json_t *launches, double *variance)
     struct values values = {NULL, 0, 0.0};
     for (int i = 0; launch_keys[i] && values.count == 0; i++) {
         free(values.list);
-        values = take_values(&side, launch_keys[i]);
+        values = compare_take_values(&side, launch_keys[i]);
     }
     for (size_t i = 0; i < values.count; i++) {
         sum += log(values.list[i]);
@@ -261,12 +261,13 @@ static double launch_variance(const json_t *launches, double *variance)
 
 /* Add a file's experiments to the sum of variances. A launch moves all its experiments together,
  * so that many of them have no more degrees of freedom than one. */
-static double pool_launches(const struct experiments *experiments, double *sum, double *count)
+static double compare_pool_launches(const struct experiments *experiments, double *sum,
+                                    double *count)
 {
     double most = 0.0;
     for (size_t i = 0; i < experiments->count; i++) {
         double variance = 0.0;
-        const double freedom = launch_variance(experiments->list[i].launches, &variance);
+        const double freedom = compare_launch_variance(experiments->list[i].launches, &variance);
         *sum += variance;
         *count += freedom > 0;
         most = fmax(most, freedom);
@@ -274,7 +275,7 @@ static double pool_launches(const struct experiments *experiments, double *sum, 
     return most;
 }
 
-static struct launch_spread choose_spread(double share, double freedom, double assumed)
+static struct launch_spread compare_choose_spread(double share, double freedom, double assumed)
 {
     if (freedom >= FREEDOM_LEAST) {
         return (struct launch_spread){share, freedom};
@@ -287,12 +288,13 @@ struct launch_spread compare_spread(const struct experiments *a, const struct ex
 {
     double sum = 0.0;
     double count = 0.0;
-    const double freedom = pool_launches(a, &sum, &count) + pool_launches(b, &sum, &count);
-    return choose_spread(count > 0 ? sqrt(sum / count) : 0, freedom, assumed);
+    const double freedom =
+        compare_pool_launches(a, &sum, &count) + compare_pool_launches(b, &sum, &count);
+    return compare_choose_spread(count > 0 ? sqrt(sum / count) : 0, freedom, assumed);
 }
 
 /* Launches behind one side; several in one object where ictus merge has combined them. */
-static size_t count_launches(const json_t *launches)
+static size_t compare_count_launches(const json_t *launches)
 {
     const json_t *combined = json_object_get(json_array_get(launches, 0), "launches");
     const size_t n = json_array_size(launches);
@@ -300,13 +302,13 @@ static size_t count_launches(const json_t *launches)
 }
 
 /* What this experiment's own launches show may be more than what all do on average. */
-static void allow_for_launches(struct compared *compared, const struct experiment *a,
-                               const struct experiment *b, const struct compare_how *how)
+static void compare_allow_for_launches(struct compared *compared, const struct experiment *a,
+                                       const struct experiment *b, const struct compare_how *how)
 {
     double first = 0.0;
     double second = 0.0;
-    const double n = launch_variance(a->launches, &first);
-    const double m = launch_variance(b->launches, &second);
+    const double n = compare_launch_variance(a->launches, &first);
+    const double m = compare_launch_variance(b->launches, &second);
     const double own = n + m > 0 ? sqrt((n * first + m * second) / (n + m)) : 0;
     const bool bare = !isfinite(compared->result.low);
     const bool combined = json_array_size(a->launches) == 1 && json_array_size(b->launches) == 1 &&
@@ -346,7 +348,7 @@ static const char *compare_best(struct compared *compared, const struct side *a,
  * Times of a window of messages are set against times of another window, or of one message (other
  * programs' bandwidths), by the message. Returns whether the two can be compared.
  */
-static bool make_units_alike(struct side *a, struct side *b)
+static bool compare_make_units_alike(struct side *a, struct side *b)
 {
     const double first = compare_number_of(json_array_get(a->launches, 0), "messages");
     const double second = compare_number_of(json_array_get(b->launches, 0), "messages");
@@ -363,18 +365,18 @@ int compared_add(struct compared_list *list, const struct experiment *a, const s
     struct compared fresh = {.file = file, .p_adjusted = NAN};
     struct side first = {a->launches, 1.0};
     struct side second = {b->launches, 1.0};
-    if (!make_units_alike(&first, &second)) {
+    if (!compare_make_units_alike(&first, &second)) {
         list->unlike++;
         return ICTUS_OK;
     }
-    fresh.launches_a = count_launches(a->launches);
-    fresh.launches_b = count_launches(b->launches);
+    fresh.launches_a = compare_count_launches(a->launches);
+    fresh.launches_b = compare_count_launches(b->launches);
     fresh.method = compare_best(&fresh, &first, &second, how);
     if (!fresh.method) {
         return ICTUS_OK;
     }
     if (strcmp(fresh.method, "launches") != 0) {
-        allow_for_launches(&fresh, a, b, how);
+        compare_allow_for_launches(&fresh, a, b, how);
     }
     struct compared *items = realloc(list->items, (list->count + 1) * sizeof(*items));
     if (!items) {

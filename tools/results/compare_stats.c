@@ -20,13 +20,13 @@ void compare_sort(double *values, size_t n)
 }
 
 /* The order statistic of a resample at a uniform quantile: the empirical quantile function. */
-static double at_quantile(const double *sorted, size_t n, double u)
+static double compare_stats_at_quantile(const double *sorted, size_t n, double u)
 {
     const size_t i = (size_t)(u * (double)n);
     return sorted[i < n ? i : n - 1];
 }
 
-static double resampled_median(const gsl_rng *rng, const struct sample *sample)
+static double compare_stats_resampled_median(const gsl_rng *rng, const struct sample *sample)
 {
     const size_t size = (size_t)fmax(2.0, round(sample->effective));
     const size_t pairs = size / 2;
@@ -34,13 +34,14 @@ static double resampled_median(const gsl_rng *rng, const struct sample *sample)
     const double *sorted = sample->sorted;
     const size_t n = sample->n;
     if (size % 2 == 1) {
-        return at_quantile(sorted, n, gsl_ran_beta(rng, half + 1, half + 1));
+        return compare_stats_at_quantile(sorted, n, gsl_ran_beta(rng, half + 1, half + 1));
     }
     /* the two middle order statistics of as many uniforms: the first, and the next one given it */
     const double lower = gsl_ran_beta(rng, half, half + 1);
     const double rest = 1 - pow(gsl_rng_uniform_pos(rng), 1 / half);
     const double upper = lower + (1 - lower) * rest;
-    return 0.5 * (at_quantile(sorted, n, lower) + at_quantile(sorted, n, upper));
+    return 0.5 * (compare_stats_at_quantile(sorted, n, lower) +
+                  compare_stats_at_quantile(sorted, n, upper));
 }
 
 static void stats_bootstrap(const struct sample *a, const struct sample *b, size_t resamples,
@@ -53,7 +54,8 @@ static void stats_bootstrap(const struct sample *a, const struct sample *b, size
     if (rng && ratios) {
         gsl_rng_set(rng, (unsigned long)seed);
         for (size_t i = 0; i < resamples; i++) {
-            ratios[i] = resampled_median(rng, b) / resampled_median(rng, a);
+            ratios[i] =
+                compare_stats_resampled_median(rng, b) / compare_stats_resampled_median(rng, a);
         }
         gsl_sort(ratios, 1, resamples);
         result->low = gsl_stats_quantile_from_sorted_data(ratios, 1, resamples, 0.025);
@@ -102,7 +104,7 @@ static struct ranks rank_sum(const struct sample *first, const struct sample *se
  * most u. ways[k] after stage i counts the subsets of size i with sum k, as coefficients of the
  * Gaussian binomial: multiply by (1 - q^(m+i)) and divide by (1 - q^i).
  */
-static double exact_p(size_t n, size_t m, size_t u)
+static double compare_stats_exact_p(size_t n, size_t m, size_t u)
 {
     const size_t top = n * m;
     double *ways = calloc(top + 1, sizeof(*ways));
@@ -140,7 +142,7 @@ static double mann_whitney(const struct sample *a, const struct sample *b)
     const double m = b->effective;
     const double all = (double)(a->n + b->n);
     if (small && ranks.ties == 0.0 && n + m >= all) {
-        return fmin(1.0, 2 * exact_p(a->n, b->n, (size_t)(0.5 * pairs - off + 0.25)));
+        return fmin(1.0, 2 * compare_stats_exact_p(a->n, b->n, (size_t)(0.5 * pairs - off + 0.25)));
     }
     const double tied = ranks.ties / (all * (all - 1)) * (n + m) / all;
     const double variance = (n + m + 1 - tied) / (12 * n * m);
@@ -160,7 +162,7 @@ void compare_samples(const struct sample *a, const struct sample *b, size_t resa
 }
 
 /* How many pairs one side may win at most to be called different at 5 %, two-sided; -1: never. */
-static double most_pairs(size_t n, size_t m)
+static double compare_stats_most_pairs(size_t n, size_t m)
 {
     const double pairs = (double)n * (double)m;
     if (n > EXACT_MOST || m > EXACT_MOST) {
@@ -171,7 +173,7 @@ static double most_pairs(size_t n, size_t m)
     size_t high = n * m / 2 + 1;
     while (low < high) {
         const size_t between = (low + high) / 2;
-        if (exact_p(n, m, between) <= 0.025) {
+        if (compare_stats_exact_p(n, m, between) <= 0.025) {
             low = between + 1;
         } else {
             high = between;
@@ -187,7 +189,7 @@ void compare_launches(const struct sample *a, const struct sample *b, struct com
     if (pairs == 0) {
         return;
     }
-    const double most = most_pairs(a->n, b->n);
+    const double most = compare_stats_most_pairs(a->n, b->n);
     double *ratios = malloc(pairs * sizeof(*ratios));
     result->p = mann_whitney(a, b);
     result->ratio = gsl_stats_median_from_sorted_data(b->sorted, 1, b->n) /

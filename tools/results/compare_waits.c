@@ -63,7 +63,7 @@ static json_t *waits_members(const json_t *object)
 }
 
 /* The change that a sum belongs to; NULL: no memory. */
-static struct wait_change *change_at(struct wait_changes *changes, const json_t *object)
+static struct wait_change *waits_change_at(struct wait_changes *changes, const json_t *object)
 {
     json_t *members = waits_members(object);
     char *identity = json_dumps(members, JSON_COMPACT | JSON_SORT_KEYS);
@@ -94,7 +94,7 @@ static double member_real(const json_t *object, const char *key)
 static int waits_gather(struct wait_changes *changes, const json_t *object, int side)
 {
     static const double two_sided = 2 * 1.96;
-    struct wait_change *change = change_at(changes, object);
+    struct wait_change *change = waits_change_at(changes, object);
     if (!change) {
         return ICTUS_ERR_NOMEM;
     }
@@ -135,8 +135,8 @@ double compare_waits_mean(const struct wait_changes *changes, const struct wait_
 }
 
 /* What the runs of one side say of a sum. */
-static struct run_values change_values(const struct wait_changes *changes,
-                                       const struct wait_change *change, int side)
+static struct run_values waits_change_values(const struct wait_changes *changes,
+                                             const struct wait_change *change, int side)
 {
     const double n = (double)changes->runs[side];
     const double mean = change->sum[side] / n;
@@ -146,14 +146,15 @@ static struct run_values change_values(const struct wait_changes *changes,
                                .variance = change->variance[side] / (n * n)};
 }
 
-static bool change_small(const struct wait_changes *changes, const struct wait_change *change)
+static bool waits_change_is_small(const struct wait_changes *changes,
+                                  const struct wait_change *change)
 {
     return change->sum[0] < least_share * changes->rank_time_s[0] &&
            change->sum[1] < least_share * changes->rank_time_s[1] &&
            json_object_size(change->members) > 0;
 }
 
-static int by_difference(const void *a, const void *b)
+static int compare_waits_by_difference(const void *a, const void *b)
 {
     const struct wait_change *p = a;
     const struct wait_change *q = b;
@@ -173,22 +174,22 @@ static void changes_measure(struct wait_changes *changes)
     size_t kept = 0;
     for (size_t i = 0; i < changes->count; i++) {
         struct wait_change *change = &changes->list[i];
-        if (change_small(changes, change)) {
+        if (waits_change_is_small(changes, change)) {
             json_decref(change->members);
             changes->small++;
             continue;
         }
-        const struct run_values a = change_values(changes, change, 0);
-        const struct run_values b = change_values(changes, change, 1);
+        const struct run_values a = waits_change_values(changes, change, 0);
+        const struct run_values b = waits_change_values(changes, change, 1);
         compare_differences(&a, &b, &change->difference);
         changes->list[kept++] = *change;
     }
     changes->count = kept;
-    qsort(changes->list, kept, sizeof *changes->list, by_difference);
+    qsort(changes->list, kept, sizeof *changes->list, compare_waits_by_difference);
 }
 
-static enum verdict change_verdict(const struct wait_changes *changes,
-                                   const struct wait_change *change, double same)
+static enum verdict waits_change_verdict(const struct wait_changes *changes,
+                                         const struct wait_change *change, double same)
 {
     const struct difference *d = &change->difference;
     const double before = compare_waits_mean(changes, change, 0);
@@ -220,7 +221,7 @@ static int changes_judge(struct wait_changes *changes, double same)
     }
     for (size_t i = 0; i < changes->count && !err; i++) {
         changes->list[i].p_adjusted = adjusted[i];
-        changes->list[i].verdict = change_verdict(changes, &changes->list[i], same);
+        changes->list[i].verdict = waits_change_verdict(changes, &changes->list[i], same);
     }
     free(p);
     free(adjusted);

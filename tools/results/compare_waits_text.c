@@ -21,7 +21,7 @@ static const struct ictus_column columns[] = {{"waiting", "waiting", ICTUS_COLUM
                                               {"verdict", "verdict", ICTUS_COLUMN_TEXT},
                                               {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
-static void change_describe(const json_t *members, char *text, size_t size)
+static void waits_change_describe(const json_t *members, char *text, size_t size)
 {
     const char *state = json_string_value(json_object_get(members, "state"));
     const char *site = json_string_value(json_object_get(members, "site"));
@@ -50,12 +50,13 @@ static const char *verdict_words(enum verdict verdict)
     }
 }
 
-static json_t *change_object(const struct wait_changes *changes, const struct wait_change *change,
-                             const char *baseline, const char *file)
+static json_t *waits_change_object(const struct wait_changes *changes,
+                                   const struct wait_change *change, const char *baseline,
+                                   const char *file)
 {
     const struct difference *d = &change->difference;
     char text[400];
-    change_describe(change->members, text, sizeof text);
+    waits_change_describe(change->members, text, sizeof text);
     json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s}", "type",
         "compare-waits", "baseline", ictus_result_text(baseline), "file", ictus_result_text(file),
@@ -71,8 +72,8 @@ static json_t *change_object(const struct wait_changes *changes, const struct wa
 }
 
 /* Whether a change must fail a gate; of what cannot be judged only the whole counts. */
-static bool change_fails(const struct wait_changes *changes, const struct wait_change *change,
-                         double fail_above)
+static bool waits_change_fails(const struct wait_changes *changes, const struct wait_change *change,
+                               double fail_above)
 {
     const double before = compare_waits_mean(changes, change, 0);
     const bool whole = json_object_size(change->members) == 0;
@@ -101,8 +102,9 @@ static int changes_put(struct ictus_output *out, const struct compare_waits_how 
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < changes->count && !err; i++) {
-        *failed += change_fails(changes, &changes->list[i], how->fail_above);
-        err = ictus_output_put(out, change_object(changes, &changes->list[i], baseline, file));
+        *failed += waits_change_fails(changes, &changes->list[i], how->fail_above);
+        err =
+            ictus_output_put(out, waits_change_object(changes, &changes->list[i], baseline, file));
     }
     if (!err && how->results->format == ICTUS_FORMAT_TEXT) {
         changes_summarize(changes);

@@ -78,7 +78,7 @@ void experiments_tell_skipped(const char *command, const char *path, int skipped
 }
 
 /* Takes members; the identity as well if it succeeds. */
-static struct experiment *add_experiment(struct experiments *experiments, char *identity,
+static struct experiment *experiment_add(struct experiments *experiments, char *identity,
                                          json_t *members)
 {
     const size_t size = (experiments->count + 1) * sizeof(*experiments->list);
@@ -108,7 +108,7 @@ static int experiments_put(struct experiments *experiments, json_t *object)
     if (known) {
         experiment = &experiments->list[json_integer_value(known)];
     } else if (identity) {
-        experiment = add_experiment(experiments, identity, experiment_members(object));
+        experiment = experiment_add(experiments, identity, experiment_members(object));
     }
     if (known || !experiment) {
         free(identity);
@@ -138,7 +138,7 @@ int experiments_gather(const json_t *objects, struct experiments *experiments,
 }
 
 /* Leave out what is of another reduction. */
-static void keep_reduction(json_t *objects, const char *reduction)
+static void experiments_keep_reduction(json_t *objects, const char *reduction)
 {
     size_t i = json_array_size(objects);
     while (reduction && i-- > 0) {
@@ -154,7 +154,7 @@ int experiments_take(json_t *objects, const char *path, const char *reduction,
                      struct experiments *experiments, struct ictus_why *why)
 {
     const json_t *refused = json_object_get(json_array_get(objects, 0), "refused");
-    keep_reduction(objects, reduction);
+    experiments_keep_reduction(objects, reduction);
     int err = experiments_gather(objects, experiments, why);
     experiments->path = path;
     experiments->refused = (int)json_integer_value(refused);
@@ -228,7 +228,7 @@ const struct experiment *experiments_find(const struct experiments *other,
     return found;
 }
 
-static void describe_bytes(json_int_t bytes, char *text, size_t size)
+static void experiments_describe_bytes(json_int_t bytes, char *text, size_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
     int unit = 0;
@@ -239,11 +239,12 @@ static void describe_bytes(json_int_t bytes, char *text, size_t size)
     (void)snprintf(text, size, "%lld %s", (long long)bytes, units[unit]);
 }
 
-static void describe_member(const char *key, const json_t *value, char *part, size_t size)
+static void experiments_describe_member(const char *key, const json_t *value, char *part,
+                                        size_t size)
 {
     const long long number = (long long)json_integer_value(value);
     if (strcmp(key, "bytes") == 0) {
-        describe_bytes(number, part, size);
+        experiments_describe_bytes(number, part, size);
     } else if (strcmp(key, "processes") == 0) {
         (void)snprintf(part, size, "%lld processes", number);
     } else if (json_is_integer(value)) {
@@ -270,7 +271,7 @@ void experiment_describe(const json_t *members, char *text, size_t size)
             if (!here || used + 4 >= size) {
                 continue;
             }
-            describe_member(key, value, part, sizeof(part));
+            experiments_describe_member(key, value, part, sizeof(part));
             const int wrote =
                 snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", part);
             used += wrote > 0 ? (size_t)wrote : 0;

@@ -82,7 +82,7 @@ static bool foreign_is_listed(const char *const *names, const char *word)
 }
 
 /* Titles of OSU have spaces: a title ends with a unit in brackets, or is one of those without. */
-static void split_osu_titles(const char *line, struct words *titles)
+static void foreign_split_osu_titles(const char *line, struct words *titles)
 {
     static const char *const single[] = {"Size", "Iterations", "Validation",
                                          "MB/s", "Messages/s", NULL};
@@ -150,7 +150,7 @@ static struct column_meaning meaning_of(const char *title)
     return (struct column_meaning){IGNORED, NULL, 1};
 }
 
-static void begin_table(struct reading *reading, const struct words *titles)
+static void foreign_begin_table(struct reading *reading, const struct words *titles)
 {
     bool times = false;
     reading->column_count = titles->count;
@@ -219,7 +219,7 @@ static void foreign_normalise(const char *name, char *operation)
 }
 
 /* "# OSU MPI <name> Latency Test v7.5" */
-static bool take_osu_title(struct reading *reading, const char *line)
+static bool foreign_take_osu_title(struct reading *reading, const char *line)
 {
     static const char begin[] = "# OSU MPI";
     const char *end = NULL;
@@ -238,7 +238,7 @@ static bool take_osu_title(struct reading *reading, const char *line)
     return true;
 }
 
-static bool take_imb_title(struct reading *reading, const char *line)
+static bool foreign_take_imb_title(struct reading *reading, const char *line)
 {
     static const char begin[] = "# Benchmarking ";
     const char *processes = strstr(line, "#processes = ");
@@ -262,7 +262,7 @@ static bool take_imb_title(struct reading *reading, const char *line)
     return false;
 }
 
-static bool take_setting(struct reading *reading, const char *line)
+static bool foreign_take_setting(struct reading *reading, const char *line)
 {
     static const char size[] = "#@datatype_size_bytes=";
     static const char processes[] = "#@nprocs=";
@@ -278,21 +278,21 @@ static bool take_setting(struct reading *reading, const char *line)
     return true;
 }
 
-static bool take_titles(struct reading *reading, const char *line)
+static bool foreign_take_titles(struct reading *reading, const char *line)
 {
     struct words words;
     foreign_split(line, &words);
     const char *first = words.count > 0 ? words.word[0] : "";
     if (strcmp(first, "#bytes") == 0 || strcmp(first, "#repetitions") == 0 ||
         (strcmp(first, "test") == 0 && words.count >= 4)) {
-        begin_table(reading, &words);
+        foreign_begin_table(reading, &words);
         return true;
     }
     const char *text = line + strspn(line, "# \t"); /* some of OSU's titles lack the sign */
     if (strncmp(text, "Size ", 5) == 0 || strncmp(text, "Avg Latency(", 12) == 0 ||
         strncmp(text, "Overall(", 8) == 0) {
-        split_osu_titles(line, &words);
-        begin_table(reading, &words);
+        foreign_split_osu_titles(line, &words);
+        foreign_begin_table(reading, &words);
         return true;
     }
     return false;
@@ -310,7 +310,7 @@ struct row {
 static const double most = 9007199254740992.0;
 
 /* The time of a message, or of one each way where both directions are counted. */
-static void add_rate(struct row *row, const struct column_meaning *column, double value)
+static void foreign_add_rate(struct row *row, const struct column_meaning *column, double value)
 {
     const double ways = strcmp(row->operation, "bibandwidth") == 0 ? 2.0 : 1.0;
     (void)json_object_set_new(row->statistics, column->member,
@@ -318,8 +318,8 @@ static void add_rate(struct row *row, const struct column_meaning *column, doubl
     (void)json_object_set_new(row->statistics, "messages", json_integer(1));
 }
 
-static bool take_cell(const struct reading *reading, const struct column_meaning *column,
-                      const char *word, struct row *row)
+static bool foreign_take_cell(const struct reading *reading, const struct column_meaning *column,
+                              const char *word, struct row *row)
 {
     double value = 0.0;
     if (column->meaning == TEST) {
@@ -344,12 +344,12 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
     } else if (column->meaning == STATISTIC) {
         (void)json_object_set_new(row->statistics, column->member, json_real(value * column->unit));
     } else if (column->meaning == RATE) {
-        add_rate(row, column, value);
+        foreign_add_rate(row, column, value);
     }
     return true;
 }
 
-static json_t *new_measurement(const struct reading *reading, const struct row *row)
+static json_t *foreign_new_measurement(const struct reading *reading, const struct row *row)
 {
     json_t *object = json_pack("{s:s, s:s, s:s, s:I}", "type", "measurement", "program",
                                reading->program ? reading->program : "unknown", "operation",
@@ -360,7 +360,7 @@ static json_t *new_measurement(const struct reading *reading, const struct row *
     return object;
 }
 
-static bool is_same_test(const json_t *object, const struct row *row)
+static bool foreign_is_same_test(const json_t *object, const struct row *row)
 {
     return json_object_get(object, "raw_s") &&
            strcmp(json_string_value(json_object_get(object, "operation")), row->operation) == 0 &&
@@ -368,14 +368,14 @@ static bool is_same_test(const json_t *object, const struct row *row)
 }
 
 /* A repetition of ReproMPI: goes to the experiment of its test and size, wherever that began. */
-static int add_sample(struct reading *reading, const struct row *row)
+static int foreign_add_sample(struct reading *reading, const struct row *row)
 {
     size_t i = json_array_size(reading->objects);
-    while (!is_same_test(reading->raw, row) && i-- > 0) {
+    while (!foreign_is_same_test(reading->raw, row) && i-- > 0) {
         reading->raw = json_array_get(reading->objects, i);
     }
-    if (!is_same_test(reading->raw, row)) {
-        reading->raw = new_measurement(reading, row);
+    if (!foreign_is_same_test(reading->raw, row)) {
+        reading->raw = foreign_new_measurement(reading, row);
         if (json_object_set_new(reading->raw, "raw_s", json_array()) ||
             json_object_set_new(reading->raw, "invalid", json_integer(0)) ||
             json_array_append_new(reading->objects, reading->raw)) {
@@ -391,9 +391,9 @@ static int add_sample(struct reading *reading, const struct row *row)
     return json_array_append_new(samples, json_real(row->sample)) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int add_statistics(struct reading *reading, const struct row *row)
+static int foreign_add_statistics(struct reading *reading, const struct row *row)
 {
-    json_t *object = new_measurement(reading, row);
+    json_t *object = foreign_new_measurement(reading, row);
     if (row->repetitions > 0) {
         (void)json_object_set_new(object, "n", json_integer((json_int_t)row->repetitions));
     }
@@ -416,7 +416,7 @@ static int foreign_take_row(struct reading *reading, const char *line)
     for (int i = 0; i < reading->column_count && good; i++) {
         const bool verdict = reading->columns[i].meaning == VALIDATION;
         row.invalid = row.invalid || (verdict && strcmp(words.word[i], "Fail") == 0);
-        good = verdict || take_cell(reading, &reading->columns[i], words.word[i], &row);
+        good = verdict || foreign_take_cell(reading, &reading->columns[i], words.word[i], &row);
         sampled = sampled || reading->columns[i].meaning == SAMPLE;
     }
     if (good && row.invalid) {
@@ -424,7 +424,7 @@ static int foreign_take_row(struct reading *reading, const char *line)
         good = false;
     }
     if (good && row.operation[0] && (sampled || json_object_size(row.statistics) > 0)) {
-        err = sampled ? add_sample(reading, &row) : add_statistics(reading, &row);
+        err = sampled ? foreign_add_sample(reading, &row) : foreign_add_statistics(reading, &row);
     }
     json_decref(row.statistics);
     return err;
@@ -432,8 +432,8 @@ static int foreign_take_row(struct reading *reading, const char *line)
 
 static int foreign_take_line(struct reading *reading, const char *line)
 {
-    if (take_osu_title(reading, line) || take_imb_title(reading, line) ||
-        take_setting(reading, line) || take_titles(reading, line)) {
+    if (foreign_take_osu_title(reading, line) || foreign_take_imb_title(reading, line) ||
+        foreign_take_setting(reading, line) || foreign_take_titles(reading, line)) {
         return ICTUS_OK;
     }
     if (line[0] == '#' || reading->skip_table || reading->column_count == 0) {
@@ -469,7 +469,7 @@ static int foreign_summarise(json_t *object)
     return failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int summarise_all(json_t *objects)
+static int foreign_summarise_all(json_t *objects)
 {
     size_t i = 0;
     json_t *object = NULL;
@@ -483,7 +483,7 @@ static int summarise_all(json_t *objects)
     return err;
 }
 
-static int add_header(struct reading *reading)
+static int foreign_add_header(struct reading *reading)
 {
     json_t *header = json_pack("{s:s, s:s}", "type", "header", "program",
                                reading->program ? reading->program : "unknown");
@@ -493,7 +493,8 @@ static int add_header(struct reading *reading)
     return json_array_insert_new(reading->objects, 0, header) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int explain_nothing(const struct reading *reading, const char *path, struct ictus_why *why)
+static int foreign_explain_nothing(const struct reading *reading, const char *path,
+                                   struct ictus_why *why)
 {
     if (reading->refused > 0) {
         return ictus_because(why, ICTUS_ERR_CORRUPT,
@@ -519,11 +520,11 @@ int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
     free(line);
     (void)fclose(file);
     if (!err && json_array_size(reading.objects) == 0) {
-        err = explain_nothing(&reading, path, why);
+        err = foreign_explain_nothing(&reading, path, why);
     }
-    err = err ? err : summarise_all(reading.objects);
+    err = err ? err : foreign_summarise_all(reading.objects);
     if (!err) {
-        err = add_header(&reading);
+        err = foreign_add_header(&reading);
     }
     if (err) {
         json_decref(reading.objects);

@@ -25,7 +25,7 @@ struct packer {
  * JSON inside a script element: only "<" could end it or begin a comment there, and JSON has it in
  * strings alone, where it may be written as an escape.
  */
-static int put_escaped(const char *bytes, size_t count, void *stream)
+static int report_page_put_escaped(const char *bytes, size_t count, void *stream)
 {
     for (size_t i = 0; i < count; i++) {
         const int done =
@@ -37,15 +37,15 @@ static int put_escaped(const char *bytes, size_t count, void *stream)
     return 0;
 }
 
-static int put_json(FILE *stream, const json_t *value, size_t digits)
+static int page_put_json(FILE *stream, const json_t *value, size_t digits)
 {
-    return json_dump_callback(value, put_escaped, stream,
+    return json_dump_callback(value, report_page_put_escaped, stream,
                               JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits))
                ? ICTUS_ERR_IO
                : ICTUS_OK;
 }
 
-static bool is_samples(const char *key, const json_t *value)
+static bool report_page_is_samples(const char *key, const json_t *value)
 {
     return strcmp(key, "raw_s") == 0 && json_is_array(value);
 }
@@ -54,13 +54,14 @@ static bool is_samples(const char *key, const json_t *value)
  * Other raw numbers, like samples of each rank, have no picture: they stay in the file. The
  * stretches of a critical path, which are few, have one.
  */
-static bool is_left_out(const char *key, const json_t *value)
+static bool report_page_is_left_out(const char *key, const json_t *value)
 {
-    return strncmp(key, "raw", 3) == 0 && !is_samples(key, value) && json_is_array(value) &&
-           !json_is_object(json_array_get(value, 0)) && strcmp(key, "raw_stretches") != 0;
+    return strncmp(key, "raw", 3) == 0 && !report_page_is_samples(key, value) &&
+           json_is_array(value) && !json_is_object(json_array_get(value, 0)) &&
+           strcmp(key, "raw_stretches") != 0;
 }
 
-static int put_samples(const struct packer *packer, const json_t *samples)
+static int report_page_put_samples(const struct packer *packer, const json_t *samples)
 {
     int err = ICTUS_OK;
     (void)fputc('[', packer->stream);
@@ -68,7 +69,7 @@ static int put_samples(const struct packer *packer, const json_t *samples)
         if (i > 0) {
             (void)fputc(',', packer->stream);
         }
-        err = put_json(packer->stream, json_array_get(samples, i), 6);
+        err = page_put_json(packer->stream, json_array_get(samples, i), 6);
     }
     (void)fputc(']', packer->stream);
     return err;
@@ -82,7 +83,7 @@ static json_int_t shape_of(struct packer *packer, const json_t *object)
     json_t *names = json_array();
     json_object_foreach((json_t *)object, key, value)
     {
-        if (!is_left_out(key, value)) {
+        if (!report_page_is_left_out(key, value)) {
             (void)json_array_append_new(names, json_string(key));
         }
     }
@@ -112,12 +113,12 @@ static int report_page_put_row(struct packer *packer, const json_t *object)
     int err = fprintf(packer->stream, "[%lld", (long long)shape) < 0 ? ICTUS_ERR_IO : ICTUS_OK;
     json_object_foreach((json_t *)object, key, value)
     {
-        if (err || is_left_out(key, value)) {
+        if (err || report_page_is_left_out(key, value)) {
             continue;
         }
         (void)fputc(',', packer->stream);
-        err = is_samples(key, value) ? put_samples(packer, value)
-                                     : put_json(packer->stream, value, 9);
+        err = report_page_is_samples(key, value) ? report_page_put_samples(packer, value)
+                                                 : page_put_json(packer->stream, value, 9);
     }
     (void)fputc(']', packer->stream);
     return err;
@@ -125,7 +126,7 @@ static int report_page_put_row(struct packer *packer, const json_t *object)
 
 /* What to call a file: its label, else its last part, or all of its path if another file ends
  * alike. */
-static const char *short_name(const struct report *report, size_t file)
+static const char *report_page_short_name(const struct report *report, size_t file)
 {
     const char *path = report->files[file].path;
     if (report->files[file].label) {
@@ -143,17 +144,18 @@ static const char *short_name(const struct report *report, size_t file)
     return last;
 }
 
-static int put_file(const struct report *report, size_t at, size_t thinning, FILE *stream)
+static int report_page_put_file(const struct report *report, size_t at, size_t thinning,
+                                FILE *stream)
 {
     const struct report_file *file = &report->files[at];
     struct packer packer = {stream, json_object(), json_array(), thinning};
-    json_t *name = ictus_result_text(short_name(report, at));
+    json_t *name = ictus_result_text(report_page_short_name(report, at));
     int err = packer.shapes && packer.names && name ? ICTUS_OK : ICTUS_ERR_NOMEM;
     size_t i = 0;
     json_t *object = NULL;
     if (!err) {
         (void)fputs("{\"name\":", stream);
-        err = put_json(stream, name, 9);
+        err = page_put_json(stream, name, 9);
         (void)fprintf(stream, ",\"labelled\":%s,\"skipped\":%d,\"thinned\":%zu,\"rows\":[\n",
                       file->label ? "true" : "false", file->skipped, thinning);
     }
@@ -166,7 +168,7 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
     }
     if (!err) {
         (void)fputs("],\"shapes\":", stream);
-        err = put_json(stream, packer.names, 9);
+        err = page_put_json(stream, packer.names, 9);
         (void)fputc('}', stream);
     }
     json_decref(name);
@@ -176,7 +178,7 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
 }
 
 /* Keep every k-th raw sample, so that all files together stay within the allowance. */
-static size_t find_thinning(const struct report *report)
+static size_t report_page_find_thinning(const struct report *report)
 {
     size_t samples = 0;
     for (size_t f = 0; f < report->count; f++) {
@@ -191,20 +193,20 @@ static size_t find_thinning(const struct report *report)
     return samples <= most ? 1 : (samples + most - 1) / most;
 }
 
-static int put_results(const struct report *report, FILE *stream)
+static int results_put(const struct report *report, FILE *stream)
 {
-    const size_t thinning = find_thinning(report);
+    const size_t thinning = report_page_find_thinning(report);
     int err = ICTUS_OK;
     (void)fprintf(stream, "{\"version\":\"%s\",\"files\":[", ICTUS_VERSION);
     for (size_t f = 0; f < report->count && !err; f++) {
         (void)fputs(f > 0 ? "," : "", stream);
-        err = put_file(report, f, thinning, stream);
+        err = report_page_put_file(report, f, thinning, stream);
     }
     (void)fputs("]}", stream);
     return err;
 }
 
-static int put_page(const struct report *report, const char *template_text, size_t size,
+static int page_put(const struct report *report, const char *template_text, size_t size,
                     const char *place, FILE *stream)
 {
     const size_t before = (size_t)(place - template_text);
@@ -212,7 +214,7 @@ static int put_page(const struct report *report, const char *template_text, size
     if (fwrite(template_text, 1, before, stream) != before) {
         return ICTUS_ERR_IO;
     }
-    const int err = put_results(report, stream);
+    const int err = results_put(report, stream);
     if (err) {
         return err;
     }
@@ -232,6 +234,6 @@ int report_write_page(const struct report *report, const char *path, const char 
     if (err) {
         return err;
     }
-    err = put_page(report, template_text, template_size, place, output.stream);
+    err = page_put(report, template_text, template_size, place, output.stream);
     return output_close(&output, err, why);
 }

@@ -240,7 +240,7 @@ static bool report_text_is_same(const struct selection *selected, const char *ke
     return true;
 }
 
-static bool is_identity(const struct column *column)
+static bool report_text_is_identity(const struct column *column)
 {
     return column->look == TEXT || column->look == BYTES || strcmp(column->key, "processes") == 0;
 }
@@ -255,8 +255,8 @@ struct table {
     bool utf8;
 };
 
-static void choose_columns(const struct layout *layout, const struct selection *selected,
-                           struct table *table)
+static void report_text_choose_columns(const struct layout *layout,
+                                       const struct selection *selected, struct table *table)
 {
     char cell[CELL];
     char all[8 * CELL] = "";
@@ -267,7 +267,7 @@ static void choose_columns(const struct layout *layout, const struct selection *
         const bool same = report_text_is_same(selected, column->key);
         if (column->look == BAR) {
             table->bar = column;
-        } else if (same && (!first || (is_identity(column) && selected->count > 1))) {
+        } else if (same && (!first || (report_text_is_identity(column) && selected->count > 1))) {
             if (first) {
                 const size_t used = strlen(all);
                 cell_format(column->look, first, table->utf8, cell);
@@ -284,7 +284,7 @@ static void choose_columns(const struct layout *layout, const struct selection *
     }
 }
 
-static int total_width(const struct table *table)
+static int report_text_total_width(const struct table *table)
 {
     int total = 0;
     for (int c = 0; c < table->count; c++) {
@@ -294,7 +294,7 @@ static int total_width(const struct table *table)
 }
 
 /* Leave out what may be spared until the rest fits. Returns whether anything is left to spare. */
-static bool spare_one(struct table *table)
+static bool report_text_spare_one(struct table *table)
 {
     int most = 0;
     for (int c = 1; c < table->count; c++) {
@@ -312,7 +312,7 @@ static bool spare_one(struct table *table)
 }
 
 /* Then cut the widest texts. */
-static bool cut_one(struct table *table)
+static bool report_text_cut_one(struct table *table)
 {
     int widest = -1;
     for (int c = 0; c < table->count; c++) {
@@ -340,14 +340,16 @@ static void text_measure(const struct selection *selected, struct table *table)
         }
         table->widths[c] = widest;
     }
-    while (total_width(table) > table->width && (spare_one(table) || cut_one(table))) {
+    while (report_text_total_width(table) > table->width &&
+           (report_text_spare_one(table) || report_text_cut_one(table))) {
     }
-    const int room = table->width - total_width(table) - 2;
+    const int room = table->width - report_text_total_width(table) - 2;
     table->bar_width = room < BAR_MOST ? room : BAR_MOST;
     table->bar = room < BAR_LEAST ? NULL : table->bar;
 }
 
-static void put_bar(const struct selection *selected, const struct table *table, const json_t *row)
+static void report_text_put_bar(const struct selection *selected, const struct table *table,
+                                const json_t *row)
 {
     const double number = json_number_value(json_object_get(row, table->bar->key));
     if (!(number > 0) || !(selected->most > selected->least)) {
@@ -358,7 +360,7 @@ static void put_bar(const struct selection *selected, const struct table *table,
     cell_put_bar(0.05 + 0.95 * share, table->bar_width, table->utf8);
 }
 
-static void find_range(const char *key, struct selection *selected)
+static void report_text_find_range(const char *key, struct selection *selected)
 {
     selected->least = INFINITY;
     selected->most = 0.0;
@@ -394,15 +396,15 @@ static void report_text_print_row(const struct selection *selected, const struct
                         : SIDE_LEFT);
     }
     if (row && table->bar) {
-        put_bar(selected, table, row);
+        report_text_put_bar(selected, table, row);
     }
     printf("\n");
 }
 
 /* A verdict about all is no row: told apart, it makes no column of its own. Returns the rows left.
  */
-static size_t take_verdicts(const struct layout *layout, const json_t **rows, size_t count,
-                            const json_t **verdicts)
+static size_t report_text_take_verdicts(const struct layout *layout, const json_t **rows,
+                                        size_t count, const json_t **verdicts)
 {
     const struct column *bar = layout->columns;
     size_t left = 0;
@@ -423,15 +425,15 @@ static size_t take_verdicts(const struct layout *layout, const json_t **rows, si
     return left;
 }
 
-static void print_type(const struct layout *layout, struct selection *selected,
-                       const json_t **verdicts, const struct table *terminal)
+static void report_print_type(const struct layout *layout, struct selection *selected,
+                              const json_t **verdicts, const struct table *terminal)
 {
     struct table table = *terminal;
     if (selected->count > 0) {
-        choose_columns(layout, selected, &table);
+        report_text_choose_columns(layout, selected, &table);
         text_measure(selected, &table);
         if (table.bar) {
-            find_range(table.bar->key, selected);
+            report_text_find_range(table.bar->key, selected);
         }
         report_text_print_row(selected, &table, NULL);
     }
@@ -445,7 +447,7 @@ static void print_type(const struct layout *layout, struct selection *selected,
     printf("\n");
 }
 
-static void print_header(const struct report_file *file, int width)
+static void report_print_header(const struct report_file *file, int width)
 {
     static const char *const keys[] = {
         "command", "mpi", "processes", "nodes", "clock", "sync", "clock_sigma_ns", "started", NULL};
@@ -464,7 +466,8 @@ static void print_header(const struct report_file *file, int width)
 }
 
 /* All objects of one type, each told which file it is from. */
-static size_t select_rows(const struct report *report, const char *type, const json_t **rows)
+static size_t report_text_select_rows(const struct report *report, const char *type,
+                                      const json_t **rows)
 {
     size_t count = 0;
     for (size_t f = 0; f < report->count; f++) {
@@ -492,20 +495,20 @@ void report_print_text(const struct report *report, int width)
     size_t headers = 0;
     for (size_t f = 0; f < report->count; f++) {
         all += json_array_size(report->files[f].objects);
-        print_header(&report->files[f], width);
+        report_print_header(&report->files[f], width);
     }
     const json_t **rows = malloc((all + 1) * sizeof(const json_t *));
     const json_t **verdicts = malloc((all + 1) * sizeof(const json_t *));
     for (size_t t = 0; t < sizeof(layouts) / sizeof(layouts[0]) && rows && verdicts; t++) {
-        const size_t count = select_rows(report, layouts[t].type, rows);
+        const size_t count = report_text_select_rows(report, layouts[t].type, rows);
         struct selection selected = {rows, 0, 0, 0};
         shown += count;
         if (count > 0) {
-            selected.count = take_verdicts(&layouts[t], rows, count, verdicts);
-            print_type(&layouts[t], &selected, verdicts, &terminal);
+            selected.count = report_text_take_verdicts(&layouts[t], rows, count, verdicts);
+            report_print_type(&layouts[t], &selected, verdicts, &terminal);
         }
     }
-    headers = rows ? select_rows(report, "header", rows) : 0;
+    headers = rows ? report_text_select_rows(report, "header", rows) : 0;
     if (rows && all > shown + headers) {
         printf("results of other types: %zu\n", all - shown - headers);
     }

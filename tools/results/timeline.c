@@ -65,7 +65,7 @@ static json_int_t timeline_place_of(json_t *index, const char *text)
 }
 
 /* Held within a quarter of the range, 73 years, so that ends and differences of times still fit. */
-static int64_t to_ns(const json_t *value)
+static int64_t timeline_to_ns(const json_t *value)
 {
     static const double most = (double)(INT64_MAX / 4);
     const double ns = json_number_value(value) * 1e3;
@@ -108,8 +108,8 @@ static struct track *track_of(struct timeline *timeline, const json_t *event)
     return &timeline->tracks[place];
 }
 
-static int begin_slice(struct timeline *timeline, struct track *track, const json_t *event,
-                       int64_t duration)
+static int timeline_begin_slice(struct timeline *timeline, struct track *track, const json_t *event,
+                                int64_t duration)
 {
     const char *name = json_string_value(json_object_get(event, "name"));
     const json_int_t named = timeline_place_of(timeline->name_index, name ? name : "?");
@@ -122,7 +122,7 @@ static int begin_slice(struct timeline *timeline, struct track *track, const jso
     }
     timeline->slices = slices;
     slices[timeline->slice_count] =
-        (struct slice){to_ns(json_object_get(event, "ts")), duration, (uint32_t)named,
+        (struct slice){timeline_to_ns(json_object_get(event, "ts")), duration, (uint32_t)named,
                        (uint32_t)(track - timeline->tracks), track->depth};
     if (duration < 0) { /* goes on until its end comes */
         if (track->depth < DEPTH_MAX) {
@@ -134,7 +134,7 @@ static int begin_slice(struct timeline *timeline, struct track *track, const jso
     return ICTUS_OK;
 }
 
-static void end_slice(struct timeline *timeline, struct track *track, const json_t *event)
+static void timeline_end_slice(struct timeline *timeline, struct track *track, const json_t *event)
 {
     if (track->depth == 0) {
         return;
@@ -142,13 +142,13 @@ static void end_slice(struct timeline *timeline, struct track *track, const json
     track->depth--;
     if (track->depth < DEPTH_MAX) {
         struct slice *slice = &timeline->slices[track->open[track->depth]];
-        slice->duration = to_ns(json_object_get(event, "ts")) - slice->start;
+        slice->duration = timeline_to_ns(json_object_get(event, "ts")) - slice->start;
     }
 }
 
 /* One end of a message. Clocks may be wrong, so that either end comes first. */
-static int take_flow(struct timeline *timeline, const struct track *track, const json_t *event,
-                     bool send)
+static int timeline_take_flow(struct timeline *timeline, const struct track *track,
+                              const json_t *event, bool send)
 {
     char key[128];
     const json_t *id = json_object_get(event, "id");
@@ -174,10 +174,10 @@ static int take_flow(struct timeline *timeline, const struct track *track, const
     message->bytes = bytes ? json_integer_value(bytes) : message->bytes;
     if (send) {
         message->from = at;
-        message->sent = to_ns(json_object_get(event, "ts"));
+        message->sent = timeline_to_ns(json_object_get(event, "ts"));
     } else {
         message->to = at;
-        message->received = to_ns(json_object_get(event, "ts"));
+        message->received = timeline_to_ns(json_object_get(event, "ts"));
     }
     return ICTUS_OK;
 }
@@ -206,7 +206,7 @@ static int timeline_take_name(struct timeline *timeline, const json_t *event)
     return ICTUS_OK;
 }
 
-static int take_event(struct timeline *timeline, const json_t *event)
+static int timeline_take_event(struct timeline *timeline, const json_t *event)
 {
     const char *phase = json_string_value(json_object_get(event, "ph"));
     if (!phase) {
@@ -225,17 +225,18 @@ static int take_event(struct timeline *timeline, const json_t *event)
     }
     switch (phase[0]) {
     case 'B':
-        return begin_slice(timeline, track, event, -1);
+        return timeline_begin_slice(timeline, track, event, -1);
     case 'X':
-        return begin_slice(timeline, track, event, to_ns(json_object_get(event, "dur")));
+        return timeline_begin_slice(timeline, track, event,
+                                    timeline_to_ns(json_object_get(event, "dur")));
     case 'E':
-        end_slice(timeline, track, event);
+        timeline_end_slice(timeline, track, event);
         return ICTUS_OK;
     default:
         /* The analyzer loses sight of the array that track_of() has kept: it takes it for leaked.
          */
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-        return take_flow(timeline, track, event, phase[0] == 's');
+        return timeline_take_flow(timeline, track, event, phase[0] == 's');
     }
 }
 
@@ -252,14 +253,14 @@ static int timeline_read_lines(struct timeline *timeline, FILE *file)
         }
         json_t *event =
             length > 2 && line[0] == '{' ? json_loadb(line, (size_t)length, 0, NULL) : NULL;
-        err = take_event(timeline, event);
+        err = timeline_take_event(timeline, event);
         json_decref(event);
     }
     free(line);
     return err;
 }
 
-static int read_whole(struct timeline *timeline, FILE *file)
+static int timeline_read_whole(struct timeline *timeline, FILE *file)
 {
     size_t i = 0;
     json_t *event = NULL;
@@ -269,13 +270,13 @@ static int read_whole(struct timeline *timeline, FILE *file)
     json_t *events = json_is_array(root) ? root : json_object_get(root, "traceEvents");
     json_array_foreach(events, i, event)
     {
-        err = err ? err : take_event(timeline, event);
+        err = err ? err : timeline_take_event(timeline, event);
     }
     json_decref(root);
     return err;
 }
 
-static int compare_ns(const void *a, const void *b)
+static int timeline_compare_ns(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a;
     const int64_t y = *(const int64_t *)b;
@@ -283,7 +284,7 @@ static int compare_ns(const void *a, const void *b)
 }
 
 /* The duration below which slices are left out, so that at most so many stay. */
-static int64_t find_threshold(const struct timeline *timeline, size_t most)
+static int64_t timeline_find_threshold(const struct timeline *timeline, size_t most)
 {
     int64_t threshold = 0;
     if (timeline->slice_count <= most) {
@@ -294,7 +295,7 @@ static int64_t find_threshold(const struct timeline *timeline, size_t most)
         for (size_t i = 0; i < timeline->slice_count; i++) {
             durations[i] = timeline->slices[i].duration;
         }
-        qsort(durations, timeline->slice_count, sizeof(*durations), compare_ns);
+        qsort(durations, timeline->slice_count, sizeof(*durations), timeline_compare_ns);
         threshold = durations[timeline->slice_count - most] + 1;
     }
     free(durations);
@@ -302,7 +303,7 @@ static int64_t find_threshold(const struct timeline *timeline, size_t most)
 }
 
 /* What never ended lasts until the last event of all. */
-static void close_open(struct timeline *timeline)
+static void timeline_close_open(struct timeline *timeline)
 {
     int64_t last = 0;
     for (size_t i = 0; i < timeline->slice_count; i++) {
@@ -350,7 +351,7 @@ static json_t *profile_rows(const struct timeline *timeline)
     return list;
 }
 
-static void append_int(json_t *list, int64_t value)
+static void timeline_append_int(json_t *list, int64_t value)
 {
     (void)json_array_append_new(list, json_integer(value));
 }
@@ -369,10 +370,10 @@ static json_t *slice_lists(const struct timeline *timeline, int64_t threshold, s
             continue;
         }
         json_t *list = json_array_get(lists, slice->track);
-        append_int(list, slice->start - before[slice->track]);
-        append_int(list, slice->duration);
-        append_int(list, slice->name);
-        append_int(list, slice->depth);
+        timeline_append_int(list, slice->start - before[slice->track]);
+        timeline_append_int(list, slice->duration);
+        timeline_append_int(list, slice->name);
+        timeline_append_int(list, slice->depth);
         before[slice->track] = slice->start;
     }
     free(before);
@@ -409,11 +410,11 @@ static json_t *message_list(const struct timeline *timeline, size_t counts[2])
         const struct message *message = &timeline->messages[i];
         const bool backward = message->received < message->sent;
         if (message->whole && seen[backward]++ % every[backward] == 0) {
-            append_int(list, message->from);
-            append_int(list, message->sent);
-            append_int(list, message->to);
-            append_int(list, message->received);
-            append_int(list, message->bytes);
+            timeline_append_int(list, message->from);
+            timeline_append_int(list, message->sent);
+            timeline_append_int(list, message->to);
+            timeline_append_int(list, message->received);
+            timeline_append_int(list, message->bytes);
         }
     }
     return list;
@@ -432,11 +433,12 @@ static json_t *name_list(const struct timeline *timeline)
     return list;
 }
 
-static int to_objects(struct timeline *timeline, const char *path, size_t most, json_t **objects)
+static int timeline_to_objects(struct timeline *timeline, const char *path, size_t most,
+                               json_t **objects)
 {
     size_t dropped = 0;
-    close_open(timeline);
-    const int64_t threshold = find_threshold(timeline, most);
+    timeline_close_open(timeline);
+    const int64_t threshold = timeline_find_threshold(timeline, most);
     json_t *slices = slice_lists(timeline, threshold, &dropped);
     size_t counts[2] = {0, 0};
     json_t *messages = message_list(timeline, counts);
@@ -492,7 +494,7 @@ int timeline_read(const char *path, size_t most, json_t **objects, struct ictus_
     } else {
         err = timeline_read_lines(&timeline, file);
         if (!err && timeline.event_count == 0) {
-            err = read_whole(&timeline, file);
+            err = timeline_read_whole(&timeline, file);
         }
         (void)fclose(file);
     }
@@ -500,7 +502,7 @@ int timeline_read(const char *path, size_t most, json_t **objects, struct ictus_
         err = ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no trace events", path);
     }
     if (!err) {
-        err = to_objects(&timeline, path, most, objects);
+        err = timeline_to_objects(&timeline, path, most, objects);
     }
     timeline_free(&timeline);
     return err;

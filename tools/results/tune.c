@@ -24,7 +24,7 @@ struct candidate {
 };
 
 /* Median over the launches of a member; NaN where none has it. */
-static double over_launches(const json_t *launches, const char *key)
+static double tune_over_launches(const json_t *launches, const char *key)
 {
     double *values = malloc((json_array_size(launches) + 1) * sizeof(*values));
     size_t count = 0;
@@ -48,9 +48,9 @@ static double over_launches(const json_t *launches, const char *key)
 
 struct tune_time tune_time(const json_t *launches)
 {
-    struct tune_time time = {.median_s = over_launches(launches, "median_s"),
-                             .low_s = over_launches(launches, "ci95_low_s"),
-                             .high_s = over_launches(launches, "ci95_high_s")};
+    struct tune_time time = {.median_s = tune_over_launches(launches, "median_s"),
+                             .low_s = tune_over_launches(launches, "ci95_low_s"),
+                             .high_s = tune_over_launches(launches, "ci95_high_s")};
     time.low_s = isnan(time.low_s) ? time.median_s : time.low_s;
     time.high_s = isnan(time.high_s) ? time.median_s : time.high_s;
     return time;
@@ -93,8 +93,8 @@ void tune_note_component(struct winner *winner, const char *component)
 }
 
 /* False for what nothing can be chosen from. */
-static bool read_candidate(const struct experiment *experiment, const char *reduction,
-                           struct candidate *candidate)
+static bool tune_read_candidate(const struct experiment *experiment, const char *reduction,
+                                struct candidate *candidate)
 {
     const json_t *members = experiment->members;
     struct winner *w = &candidate->as_winner;
@@ -119,7 +119,7 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     return true;
 }
 
-static int compare_places(const struct winner *a, const struct winner *b)
+static int tune_compare_places(const struct winner *a, const struct winner *b)
 {
     const int order = strcmp(a->operation, b->operation);
     if (order) {
@@ -131,11 +131,11 @@ static int compare_places(const struct winner *a, const struct winner *b)
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-static int compare_candidates(const void *a, const void *b)
+static int tune_compare_candidates(const void *a, const void *b)
 {
     const struct winner *x = &((const struct candidate *)a)->as_winner;
     const struct winner *y = &((const struct candidate *)b)->as_winner;
-    const int order = compare_places(x, y);
+    const int order = tune_compare_places(x, y);
     return order ? order : (x->median_s > y->median_s) - (x->median_s < y->median_s);
 }
 
@@ -184,7 +184,7 @@ double tune_of_launch(const json_t *launches, const json_t *launch)
  * How long the winner takes at most, by the time of the library's own choice: launch by launch,
  * where both were measured in the same ones, since what slows a launch slows both.
  */
-static double most_of(const struct candidate *best, const struct candidate *own, int *launches)
+static double tune_most_of(const struct candidate *best, const struct candidate *own, int *launches)
 {
     double *ratios = calloc(json_array_size(best->launches) + 1, sizeof(*ratios));
     double low = NAN;
@@ -227,7 +227,7 @@ static struct winner tune_judge(const struct candidate *candidates, size_t count
     winner.most = NAN;
     winner.verdict = own ? TUNE_DEFAULT : TUNE_NO_DEFAULT;
     if (own && own != best) {
-        winner.most = most_of(best, own, &winner.launches);
+        winner.most = tune_most_of(best, own, &winner.launches);
         winner.verdict = winner.most * (1.0 + margin) < 1.0 ? TUNE_RULE : TUNE_UNCLEAR;
     }
     tune_note_component(&winner, own ? own->component : "");
@@ -260,7 +260,7 @@ bool tune_has_rule(const struct winners *winners, size_t first, size_t end)
     return false;
 }
 
-static const char *first_reduction(const struct experiments *experiments)
+static const char *tune_first_reduction(const struct experiments *experiments)
 {
     const char *text = "";
     for (size_t i = 0; i < experiments->count && !text[0]; i++) {
@@ -275,7 +275,7 @@ static void tune_judge_all(const struct candidate *candidates, size_t count, dou
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count &&
-               compare_places(&candidates[i].as_winner, &candidates[end].as_winner) == 0) {
+               tune_compare_places(&candidates[i].as_winner, &candidates[end].as_winner) == 0) {
             end++;
         }
         if (end - i > 1) {
@@ -301,8 +301,8 @@ static double fastest_of(const struct candidate *candidates, size_t count, const
 }
 
 /* Compositions that beat every algorithm by the margin, and by their interval. */
-static void note_mockups(const struct candidate *candidates, size_t count, double margin,
-                         struct winners *winners)
+static void tune_note_mockups(const struct candidate *candidates, size_t count, double margin,
+                              struct winners *winners)
 {
     for (size_t i = 0; i < count; i++) {
         struct ictus_operation_info info;
@@ -324,11 +324,13 @@ static void note_mockups(const struct candidate *candidates, size_t count, doubl
 }
 
 /* The same algorithm twice in one place: measured under conditions that differ. */
-static int refuse_mixture(const struct candidate *candidates, size_t count, struct ictus_why *why)
+static int tune_refuse_mixture(const struct candidate *candidates, size_t count,
+                               struct ictus_why *why)
 {
     for (size_t i = 0; i < count; i++) {
         const struct winner *a = &candidates[i].as_winner;
-        for (size_t k = i + 1; k < count && compare_places(a, &candidates[k].as_winner) == 0; k++) {
+        for (size_t k = i + 1; k < count && tune_compare_places(a, &candidates[k].as_winner) == 0;
+             k++) {
             if (strcmp(a->algorithm, candidates[k].as_winner.algorithm) == 0) {
                 return ictus_because(
                     why, ICTUS_ERR_FORMAT,
@@ -355,20 +357,21 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
     }
     size_t count = 0;
     if (!err) {
-        const char *wanted = reduction ? reduction : first_reduction(&experiments);
+        const char *wanted = reduction ? reduction : tune_first_reduction(&experiments);
         for (size_t i = 0; i < experiments.count; i++) {
-            const bool usable = read_candidate(&experiments.list[i], wanted, &candidates[count]);
+            const bool usable =
+                tune_read_candidate(&experiments.list[i], wanted, &candidates[count]);
             const bool proven = !usable || candidates[count].is_default ||
                                 tune_is_proven(experiments.list[i].launches);
             winners->unproven += !proven;
             count += usable && proven;
         }
-        qsort(candidates, count, sizeof(*candidates), compare_candidates);
-        err = refuse_mixture(candidates, count, why);
+        qsort(candidates, count, sizeof(*candidates), tune_compare_candidates);
+        err = tune_refuse_mixture(candidates, count, why);
     }
     if (!err) {
         tune_judge_all(candidates, count, margin, winners);
-        note_mockups(candidates, count, margin, winners);
+        tune_note_mockups(candidates, count, margin, winners);
         if (winners->count == 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "nothing to choose from: no operation was measured with two "

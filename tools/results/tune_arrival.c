@@ -66,7 +66,7 @@ static size_t tune_arrival_pattern_at(struct regret_table *t, const char *name)
     return grown[t->pattern_count] ? t->pattern_count++ : SIZE_MAX;
 }
 
-static struct regrets *place_at(struct regret_table *t, const json_t *members)
+static struct regrets *tune_arrival_place_at(struct regret_table *t, const json_t *members)
 {
     const char *operation = tune_arrival_member_text(members, "operation", "");
     const json_int_t processes = json_integer_value(json_object_get(members, "processes"));
@@ -116,7 +116,7 @@ static int tune_arrival_table_add(struct regret_table *t, const struct experimen
 {
     const size_t pattern =
         tune_arrival_pattern_at(t, tune_arrival_member_text(e->members, "arrival", together));
-    struct regrets *r = place_at(t, e->members);
+    struct regrets *r = tune_arrival_place_at(t, e->members);
     const char *name = tune_arrival_member_text(e->members, "algorithm", ICTUS_ALGORITHM_DEFAULT);
     const size_t a = r ? algorithm_at(t, r, name) : SIZE_MAX;
     if (a == SIZE_MAX || pattern == SIZE_MAX) {
@@ -265,8 +265,8 @@ double regret_worst(const struct regret_table *t, const struct regrets *r, size_
 }
 
 /* An algorithm's time by the fastest's of the same launch; NaN where that had not all of them. */
-static double launch_ratio(const struct regret_table *t, const struct regrets *r, size_t algorithm,
-                           size_t pattern, const json_t *launch)
+static double tune_arrival_launch_ratio(const struct regret_table *t, const struct regrets *r,
+                                        size_t algorithm, size_t pattern, const json_t *launch)
 {
     double best = INFINITY;
     for (size_t a = 0; a < r->algorithm_count; a++) {
@@ -295,7 +295,7 @@ static int regret_interval(const struct regret_table *t, const struct regrets *r
     json_t *launch = NULL;
     json_array_foreach(own->launches, i, launch)
     {
-        const double ratio = launch_ratio(t, r, algorithm, pattern, launch);
+        const double ratio = tune_arrival_launch_ratio(t, r, algorithm, pattern, launch);
         if (ratios && !isnan(ratio) && json_object_get(launch, "launch")) {
             ratios[count++] = ratio;
         }
@@ -325,8 +325,8 @@ static int regret_interval(const struct regret_table *t, const struct regrets *r
  * The same of the largest over all patterns: from the largest of the lower ends to the largest of
  * the upper ends. NaN: not measured under all. @return least launches
  */
-static int worst_interval(const struct regret_table *t, const struct regrets *r, size_t algorithm,
-                          double *low, double *high)
+static int tune_arrival_worst_interval(const struct regret_table *t, const struct regrets *r,
+                                       size_t algorithm, double *low, double *high)
 {
     int least = 0;
     *low = 1.0;
@@ -372,8 +372,8 @@ static const char *component_under_all(const struct regret_table *t, const struc
 }
 
 /* One place's winner, if there is a choice; its times are under the first pattern. */
-static void choose_place(const struct regret_table *t, const struct regrets *r, double margin,
-                         struct winners *winners)
+static void tune_arrival_choose_place(const struct regret_table *t, const struct regrets *r,
+                                      double margin, struct winners *winners)
 {
     const size_t choice = regret_choice(t, r, t->pattern_count);
     if (choice == SIZE_MAX || r->algorithm_count < 2) {
@@ -392,14 +392,14 @@ static void choose_place(const struct regret_table *t, const struct regrets *r, 
                          .verdict = TUNE_NO_DEFAULT};
     double low = NAN;
     double high = NAN;
-    w->launches = worst_interval(t, r, choice, &low, &high);
+    w->launches = tune_arrival_worst_interval(t, r, choice, &low, &high);
     (void)snprintf(w->operation, sizeof(w->operation), "%s", r->operation);
     (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s", r->algorithms[choice]);
     for (size_t a = 0; a < r->algorithm_count; a++) {
         if (strcmp(r->algorithms[a], ICTUS_ALGORITHM_DEFAULT) == 0) {
             double own_low = NAN;
             double own_high = NAN;
-            (void)worst_interval(t, r, a, &own_low, &own_high);
+            (void)tune_arrival_worst_interval(t, r, a, &own_low, &own_high);
             w->fallback_s = regret_cell(t, r, a, 0)->time.median_s;
             /* Even at its worst against the default at its best: else the rule has no reason. */
             w->most = a == choice ? NAN : high / own_low;
@@ -411,7 +411,7 @@ static void choose_place(const struct regret_table *t, const struct regrets *r, 
     }
 }
 
-static int compare_winners(const void *a, const void *b)
+static int tune_arrival_compare_winners(const void *a, const void *b)
 {
     const struct winner *x = a;
     const struct winner *y = b;
@@ -434,9 +434,9 @@ int regret_winners(const struct regret_table *t, double margin, struct winners *
         return ICTUS_ERR_NOMEM;
     }
     for (size_t i = 0; i < t->place_count; i++) {
-        choose_place(t, &t->places[i], margin, winners);
+        tune_arrival_choose_place(t, &t->places[i], margin, winners);
     }
-    qsort(winners->list, winners->count, sizeof(*winners->list), compare_winners);
+    qsort(winners->list, winners->count, sizeof(*winners->list), tune_arrival_compare_winners);
     if (winners->count == 0) {
         tune_free(winners);
         return ictus_because(why, ICTUS_ERR_FORMAT,
@@ -454,8 +454,8 @@ static char pattern_letter(size_t pattern)
 }
 
 /* One algorithm's row, in %; SIZE_MAX: no algorithm was measured under all patterns. */
-static void put_regrets(const struct regret_table *t, const struct regrets *r, size_t algorithm,
-                        const char *as, struct text_table *table)
+static void tune_arrival_put_regrets(const struct regret_table *t, const struct regrets *r,
+                                     size_t algorithm, const char *as, struct text_table *table)
 {
     const bool known = algorithm != SIZE_MAX;
     text_table_cell(table, "%s", r->operation);
@@ -472,7 +472,7 @@ static void put_regrets(const struct regret_table *t, const struct regrets *r, s
     double low = NAN;
     double high = NAN;
     if (known) {
-        (void)worst_interval(t, r, algorithm, &low, &high);
+        (void)tune_arrival_worst_interval(t, r, algorithm, &low, &high);
     }
     text_table_cell(table, isnan(high) ? "-" : "%.1f", 100.0 * (high - 1.0));
 }
@@ -507,12 +507,12 @@ int regret_table_print(const struct regret_table *t, size_t pattern, FILE *file)
         const struct regrets *r = &t->places[i];
         if (pattern < t->pattern_count) {
             const char as[2] = {pattern_letter(pattern), '\0'};
-            put_regrets(t, r, regret_choice(t, r, pattern), as, &table);
+            tune_arrival_put_regrets(t, r, regret_choice(t, r, pattern), as, &table);
         }
         if (pattern != 0 && strcmp(t->patterns[0], together) == 0) {
-            put_regrets(t, r, regret_choice(t, r, 0), "A", &table);
+            tune_arrival_put_regrets(t, r, regret_choice(t, r, 0), "A", &table);
         }
-        put_regrets(t, r, regret_choice(t, r, t->pattern_count), tune_minimax, &table);
+        tune_arrival_put_regrets(t, r, regret_choice(t, r, t->pattern_count), tune_minimax, &table);
     }
     return text_table_print(&table, "", file);
 }

@@ -45,15 +45,15 @@ int tune_hand_back(struct winners *winners)
     return count;
 }
 
-static bool is_handed_back(const struct winner *w)
+static bool tune_han_is_handed_back(const struct winner *w)
 {
     return w->verdict == TUNE_RULE && han_hands_back(w);
 }
 
-static bool any_handed_back(const struct winners *winners, size_t first, size_t end)
+static bool tune_han_any_handed_back(const struct winners *winners, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
-        if (is_handed_back(&winners->list[i])) {
+        if (tune_han_is_handed_back(&winners->list[i])) {
             return true;
         }
     }
@@ -71,10 +71,10 @@ static void han_put(FILE *file, json_int_t bytes, bool back)
 static int han_put_sizes(const struct winner *list, size_t count, FILE *file)
 {
     int lines = 1;
-    bool back = list[0].bytes == 0 && is_handed_back(&list[0]);
+    bool back = list[0].bytes == 0 && tune_han_is_handed_back(&list[0]);
     han_put(file, 0, back);
     for (size_t i = 0; i < count; i++) {
-        if (is_handed_back(&list[i]) != back) {
+        if (tune_han_is_handed_back(&list[i]) != back) {
             back = !back;
             lines++;
             han_put(file, list[i].bytes, back);
@@ -103,7 +103,7 @@ static int han_put_counts(const struct winners *winners, size_t first, FILE *fil
     for (size_t i = first; i < end; i = tune_end(winners, i, true)) {
         const size_t next = tune_end(winners, i, true);
         const struct winner *list = &winners->list[i];
-        if (!any_handed_back(winners, i, next)) {
+        if (!tune_han_any_handed_back(winners, i, next)) {
             continue;
         }
         counts += open < list->processes ? 2 : 1;
@@ -135,14 +135,14 @@ int tune_write_han(const struct winners *winners, FILE *file)
 {
     int operations = 0;
     for (size_t i = 0; i < winners->count; i = tune_end(winners, i, false)) {
-        operations += any_handed_back(winners, i, tune_end(winners, i, false));
+        operations += tune_han_any_handed_back(winners, i, tune_end(winners, i, false));
     }
     (void)fprintf(file,
                   "# Open MPI: coll_han_use_dynamic_file_rules=1, "
                   "coll_han_dynamic_rules_filename=this file\n%d # collectives\n",
                   operations > 0 ? operations : 1);
     for (size_t i = 0; i < winners->count; i = tune_end(winners, i, false)) {
-        if (any_handed_back(winners, i, tune_end(winners, i, false))) {
+        if (tune_han_any_handed_back(winners, i, tune_end(winners, i, false))) {
             han_put_operation(winners, i, file);
         }
     }

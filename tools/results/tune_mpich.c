@@ -77,7 +77,7 @@ static json_t *tree_leaf(const struct winner *w, const json_t *own)
     return tree_node(key, json_object());
 }
 
-static bool same_choice(const struct winner *a, const struct winner *b)
+static bool tune_mpich_same_choice(const struct winner *a, const struct winner *b)
 {
     return strcmp(tune_rule(a), tune_rule(b)) == 0;
 }
@@ -95,7 +95,7 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
     }
     json_t *tree = json_object();
     for (size_t i = 0; i <= count; i++) {
-        if (i > 0 && i < count && same_choice(&list[i - 1], &list[i])) {
+        if (i > 0 && i < count && tune_mpich_same_choice(&list[i - 1], &list[i])) {
             continue;
         }
         const json_int_t factor = collective->total ? list[0].processes : 1;
@@ -123,7 +123,7 @@ static bool tune_mpich_is_writable(const struct collective *collective, const st
 {
     for (size_t i = 0; collective && i < count; i++) {
         const bool alike = collective->size || list[i].processes != list[0].processes ||
-                           same_choice(&list[0], &list[i]);
+                           tune_mpich_same_choice(&list[0], &list[i]);
         const json_int_t factor = collective->total ? list[i].processes : 1;
         if (!alike || list[i].bytes > INT_MAX / factor / TUNE_REACH) {
             return false;
@@ -156,7 +156,7 @@ static json_t *processes_tree(const struct collective *collective, const struct 
 }
 
 /* The library's choice between processes of one communicator; NULL where the tree has none. */
-static json_t *own_choice(const json_t *branch)
+static json_t *tune_mpich_own_choice(const json_t *branch)
 {
     json_t *intra = json_object_get(branch, "comm_type=intra");
     return json_deep_copy(intra ? intra : branch);
@@ -174,7 +174,7 @@ static int tune_mpich_put_collective(const struct winners *winners, size_t first
         return ictus_because(why, ICTUS_ERR_FORMAT, "the base tree has no entry for %s",
                              w->operation);
     }
-    json_t *own = own_choice(branch);
+    json_t *own = tune_mpich_own_choice(branch);
     json_t *tree = processes_tree(collective, winners, first, end, own);
     json_decref(own);
     if (json_object_get(branch, "comm_type=intra")) {
@@ -217,7 +217,7 @@ int tune_write_mpich(const struct winners *winners, json_t *base, FILE *file, st
     return err;
 }
 
-static bool is_tree(const json_t *object)
+static bool tune_mpich_is_tree(const json_t *object)
 {
     return json_object_get(object, "collective=bcast") &&
            json_object_get(object, "collective=barrier") &&
@@ -226,7 +226,7 @@ static bool is_tree(const json_t *object)
 }
 
 /* The first whole selection tree in a file's bytes: a library holds others, for its devices. */
-static json_t *find_tree(const char *bytes, size_t size)
+static json_t *tune_mpich_find_tree(const char *bytes, size_t size)
 {
     static const char opening[] = "\"collective=";
     const char *end = bytes + size;
@@ -239,7 +239,7 @@ static json_t *find_tree(const char *bytes, size_t size)
         if ((size_t)(end - key) > sizeof(opening) &&
             memcmp(key, opening, sizeof(opening) - 1) == 0) {
             json_t *object = json_loadb(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK, NULL);
-            if (object && is_tree(object)) {
+            if (object && tune_mpich_is_tree(object)) {
                 return object;
             }
             json_decref(object);
@@ -263,7 +263,7 @@ int tune_read_base(const char *path, json_t **base, struct ictus_why *why)
     char *bytes = size >= 0 ? malloc((size_t)size + 1) : NULL;
     const bool whole = bytes && fread(bytes, 1, (size_t)size, file) == (size_t)size;
     (void)fclose(file);
-    *base = whole ? find_tree(bytes, (size_t)size) : NULL;
+    *base = whole ? tune_mpich_find_tree(bytes, (size_t)size) : NULL;
     free(bytes);
     if (!whole) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s'", path);

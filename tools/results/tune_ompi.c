@@ -126,8 +126,8 @@ static json_int_t rules_threshold(const struct collective *collective, const str
  * The lines of one process count. With a NULL file they are only counted. Consecutive sizes with
  * one winner make one line.
  */
-static int put_sizes(const struct collective *collective, const struct winner *list, size_t count,
-                     FILE *file, struct ictus_why *why)
+static int tune_ompi_put_sizes(const struct collective *collective, const struct winner *list,
+                               size_t count, FILE *file, struct ictus_why *why)
 {
     int lines = 0;
     int last = -1;
@@ -206,12 +206,12 @@ static int tune_ompi_put_collective(const struct collective *collective,
     for (size_t i = first; i < end;) {
         const size_t next = tune_end(winners, i, true);
         const struct winner *list = &winners->list[i];
-        const int lines = put_sizes(collective, list, next - i, NULL, why);
+        const int lines = tune_ompi_put_sizes(collective, list, next - i, NULL, why);
         if (lines < 0) {
             return lines;
         }
         (void)fprintf(file, "%lld # processes\n%d # sizes\n", (long long)list->processes, lines);
-        (void)put_sizes(collective, list, next - i, file, why);
+        (void)tune_ompi_put_sizes(collective, list, next - i, file, why);
         if (next == end || winners->list[next].processes != list->processes + 1) {
             (void)fprintf(file, "%lld # processes: not measured\n1\n0 0 0 0\n",
                           (long long)list->processes + 1);
@@ -222,7 +222,7 @@ static int tune_ompi_put_collective(const struct collective *collective,
 }
 
 /* Whether an operation is written: it has rules, and the file can say them. Else says why not. */
-static bool is_written(const struct winners *winners, size_t first)
+static bool tune_ompi_is_written(const struct winners *winners, size_t first)
 {
     const struct winner *w = &winners->list[first];
     if (!tune_has_rule(winners, first, tune_end(winners, first, false))) {
@@ -231,11 +231,11 @@ static bool is_written(const struct winners *winners, size_t first)
     return tune_ompi_is_writable(tune_ompi_find_collective(w->operation), winners, first);
 }
 
-static int count_written(const struct winners *winners)
+static int tune_ompi_count_written(const struct winners *winners)
 {
     int operations = 0;
     for (size_t i = 0; i < winners->count; i = tune_end(winners, i, false)) {
-        const bool written = is_written(winners, i);
+        const bool written = tune_ompi_is_written(winners, i);
         operations += written;
         if (!written && tune_has_rule(winners, i, tune_end(winners, i, false))) {
             (void)fprintf(stderr,
@@ -252,9 +252,9 @@ int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why 
     (void)fprintf(file,
                   "# Open MPI: coll_tuned_use_dynamic_rules=1, "
                   "coll_tuned_dynamic_rules_filename=this file\n%d # collectives\n",
-                  count_written(winners));
+                  tune_ompi_count_written(winners));
     for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
-        if (is_written(winners, i)) {
+        if (tune_ompi_is_written(winners, i)) {
             err = tune_ompi_put_collective(tune_ompi_find_collective(winners->list[i].operation),
                                            winners, i, file, why);
         }
@@ -263,8 +263,8 @@ int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why 
 }
 
 /* The winner's range of sizes, up to below the next winner's. */
-static int add_sizes(const struct collective *collective, const struct winner *list, size_t count,
-                     json_t *rules, struct ictus_why *why)
+static int tune_ompi_add_sizes(const struct collective *collective, const struct winner *list,
+                               size_t count, json_t *rules, struct ictus_why *why)
 {
     for (size_t i = 0; i < count;) {
         size_t next = i + 1;
@@ -312,8 +312,8 @@ static void json_name(const char *name, char *key)
     *key = '\0';
 }
 
-static int add_collective(const struct winners *winners, size_t first, json_t *into,
-                          struct ictus_why *why)
+static int tune_ompi_add_collective(const struct winners *winners, size_t first, json_t *into,
+                                    struct ictus_why *why)
 {
     char key[WINNER_NAME_MAX];
     const struct collective *collective = tune_ompi_find_collective(winners->list[first].operation);
@@ -327,7 +327,7 @@ static int add_collective(const struct winners *winners, size_t first, json_t *i
             continue;
         }
         json_t *rules = json_array();
-        err = add_sizes(collective, w, next - i, rules, why);
+        err = tune_ompi_add_sizes(collective, w, next - i, rules, why);
         (void)json_array_append_new(counts,
                                     json_pack("{s:I, s:I, s:o}", "comm_size_min", w->processes,
                                               "comm_size_max", w->processes, "rules", rules));
@@ -341,13 +341,14 @@ int tune_write_ompi_json(const struct winners *winners, FILE *file, struct ictus
 {
     int err = ICTUS_OK;
     json_t *into = json_object();
-    (void)count_written(winners);
+    (void)tune_ompi_count_written(winners);
     for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
-        if (is_written(winners, i) && strcmp(winners->list[i].operation, "allgatherv") == 0) {
+        if (tune_ompi_is_written(winners, i) &&
+            strcmp(winners->list[i].operation, "allgatherv") == 0) {
             (void)fprintf(stderr,
                           "ictus tune: left out: the JSON format has no rules for allgatherv\n");
-        } else if (is_written(winners, i)) {
-            err = add_collective(winners, i, into, why);
+        } else if (tune_ompi_is_written(winners, i)) {
+            err = tune_ompi_add_collective(winners, i, into, why);
         }
     }
     json_t *file_object = json_pack("{s:i, s:s, s:o}", "rule_file_version", 3, "module", "tuned",

@@ -149,7 +149,7 @@ static int simulate_find_program(struct simulation *f, struct ictus_why *why)
  * time and share no links, since who shares what with whom, solved anew for each message, is half
  * of the simulator's work (4096 ranks: 75 s against 46 s).
  */
-static bool is_light(const char *command)
+static bool simulate_is_light(const char *command)
 {
     static const char *const light[] = {"check-nodes", "clocks", "drift", "rtt", "sync"};
     for (size_t i = 0; i < sizeof(light) / sizeof(light[0]); i++) {
@@ -160,14 +160,14 @@ static bool is_light(const char *command)
     return false;
 }
 
-static bool is_file(const char *topology)
+static bool simulate_is_file(const char *topology)
 {
     const size_t length = strlen(topology);
     return length > 4 && strcmp(topology + length - 4, ".xml") == 0;
 }
 
-static int make_files(const struct simulate_options *o, struct simulation *f, char **words,
-                      struct ictus_why *why)
+static int simulate_make_files(const struct simulate_options *o, struct simulation *f, char **words,
+                               struct ictus_why *why)
 {
     const struct simulate_cluster cluster = {
         .nodes = o->nodes,
@@ -218,8 +218,8 @@ static void simulate_set_environment(const struct simulate_options *o,
 }
 
 /* OPERATION:NAME,... as SimGrid's settings, which win over ours. */
-static int read_collectives(const char *text, char choices[][CHOICE_BYTES], int *count,
-                            struct ictus_why *why)
+static int simulate_read_collectives(const char *text, char choices[][CHOICE_BYTES], int *count,
+                                     struct ictus_why *why)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
@@ -243,7 +243,7 @@ static int read_collectives(const char *text, char choices[][CHOICE_BYTES], int 
 }
 
 /* What a message costs its processes, as SimGrid's settings. */
-static int set_overhead(double seconds, char choices[][CHOICE_BYTES])
+static int simulate_set_overhead(double seconds, char choices[][CHOICE_BYTES])
 {
     static const char *const sides[] = {"os", "or", "ois"};
     const int count = seconds > 0.0 ? (int)(sizeof(sides) / sizeof(sides[0])) : 0;
@@ -262,7 +262,7 @@ struct launch {
 };
 
 /* Returns only if it cannot. */
-static int become_smpirun(const void *given)
+static int simulate_become_smpirun(const void *given)
 {
     const struct launch *l = given;
     const struct simulation *f = l->simulation;
@@ -274,8 +274,9 @@ static int become_smpirun(const void *given)
     int n = 0;
     int chosen = 0;
     simulate_set_environment(l->options, l->jitter, f);
-    (void)read_collectives(l->options->collectives, choices, &chosen, &why); /* checked before */
-    chosen += set_overhead(l->options->overhead, choices + chosen);
+    (void)simulate_read_collectives(l->options->collectives, choices, &chosen,
+                                    &why); /* checked before */
+    chosen += simulate_set_overhead(l->options->overhead, choices + chosen);
     (void)snprintf(wrapper, sizeof(wrapper), "sh %s", f->files.wrapper);
     (void)snprintf(ranks, sizeof(ranks), "%" PRId64, l->options->nodes * l->options->ppn);
     const char *const first[] = {"smpirun", "-quiet",    "-np",          ranks,      "-platform",
@@ -300,7 +301,7 @@ static int become_smpirun(const void *given)
 
 /* SimGrid's own words of what it refuses: after the brackets of its log, without its list's rest.
  */
-static void say_refusal(const char *said, struct ictus_why *why)
+static void simulate_say_refusal(const char *said, struct ictus_why *why)
 {
     const char *line = strstr(said, "CRITICAL] ");
     line = line ? line + strlen("CRITICAL] ") : said;
@@ -312,7 +313,7 @@ static void say_refusal(const char *said, struct ictus_why *why)
  * where there are so many. One would not do for all: allreduce:rab1 then uses a count that only its
  * loop over partners sets.
  */
-static int try_collectives(const struct launch *real, struct ictus_why *why)
+static int simulate_try_collectives(const struct launch *real, struct ictus_why *why)
 {
     struct simulate_options few = *real->options;
     struct launch trial = *real;
@@ -333,7 +334,7 @@ static int try_collectives(const struct launch *real, struct ictus_why *why)
         (void)dup2(ends[1], STDERR_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
-        _exit(become_smpirun(&trial));
+        _exit(simulate_become_smpirun(&trial));
     }
     (void)close(ends[1]);
     FILE *errors = fdopen(ends[0], "r");
@@ -347,7 +348,7 @@ static int try_collectives(const struct launch *real, struct ictus_why *why)
     if (child < 0 || waitpid(child, &status, 0) < 0 || status == 0) {
         return ICTUS_OK;
     }
-    say_refusal(said, why);
+    simulate_say_refusal(said, why);
     return ICTUS_ERR_SPEC;
 }
 
@@ -355,7 +356,7 @@ static int try_collectives(const struct launch *real, struct ictus_why *why)
 static int simulate_check_links(const struct simulate_options *o, struct ictus_why *why)
 {
     static const char *const links[] = {"latency", "bandwidth"};
-    for (size_t i = 0; i < sizeof(links) / sizeof(*links) && is_file(o->topology); i++) {
+    for (size_t i = 0; i < sizeof(links) / sizeof(*links) && simulate_is_file(o->topology); i++) {
         if (options_is_set(options_row(options, links[i]), o)) {
             return ictus_because(why, ICTUS_ERR_SPEC,
                                  "--%s has no effect with the platform file '%.200s', which names "
@@ -397,7 +398,7 @@ static int simulate_check(const struct simulate_options *o, int word_count, char
     err = err ? err : simulate_jitter_read(o->jitter, jitter, why);
     err = err ? err : simulate_faults_slow(o->slow, o->nodes, slow, why);
     err = err ? err : simulate_faults_clocks(o->clocks, o->nodes, why);
-    return err ? err : read_collectives(o->collectives, choices, &chosen, why);
+    return err ? err : simulate_read_collectives(o->collectives, choices, &chosen, why);
 }
 
 static int simulate_command(const void *given, int word_count, char **words)
@@ -417,13 +418,14 @@ static int simulate_command(const void *given, int word_count, char **words)
         err = simulate_find_program(&simulation, &why);
     }
     if (!err) {
-        simulation.shared = is_file(o->topology) || !is_light(words[0]);
-        err = make_files(o, &simulation, words, &why);
+        simulation.shared = simulate_is_file(o->topology) || !simulate_is_light(words[0]);
+        err = simulate_make_files(o, &simulation, words, &why);
     }
     if (!err) {
-        err = try_collectives(&launch, &why);
+        err = simulate_try_collectives(&launch, &why);
     }
-    return err ? command_fail("simulate", err, &why) : simulate_run(become_smpirun, &launch);
+    return err ? command_fail("simulate", err, &why)
+               : simulate_run(simulate_become_smpirun, &launch);
 }
 
 const struct command command_simulate = {

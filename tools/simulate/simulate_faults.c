@@ -12,7 +12,7 @@
 enum { WORD_BYTES = 64, LIST_BYTES = 200 };
 
 /* One word of a list, its value cut off. False at the end, or where there is no value. */
-static bool next_word(const char **list, char word[WORD_BYTES], char **value)
+static bool simulate_faults_next_word(const char **list, char word[WORD_BYTES], char **value)
 {
     const size_t length = strcspn(*list, ",");
     (void)snprintf(word, WORD_BYTES, "%.*s", (int)length, *list);
@@ -25,7 +25,7 @@ static bool next_word(const char **list, char word[WORD_BYTES], char **value)
     return true;
 }
 
-static bool is_node(const char *text, int64_t nodes)
+static bool faults_is_node(const char *text, int64_t nodes)
 {
     int64_t node = -1;
     return !ictus_parse_int(text, &node) && node >= 0 && node < nodes;
@@ -42,14 +42,14 @@ int simulate_faults_slow(const char *list, int64_t nodes, char seconds[SIMULATE_
         char ends[WORD_BYTES];
         char *value = NULL;
         double more_s = 0.0;
-        good = next_word(&rest, word, &value) && !ictus_parse_seconds(value, &more_s) &&
-               more_s >= 0.0 && more_s <= 1.0;
+        good = simulate_faults_next_word(&rest, word, &value) &&
+               !ictus_parse_seconds(value, &more_s) && more_s >= 0.0 && more_s <= 1.0;
         (void)snprintf(ends, sizeof(ends), "%s", word);
         char *dash = strchr(ends, '-');
         if (dash) {
             *dash++ = '\0';
         }
-        good = good && is_node(ends, nodes) && (!dash || is_node(dash, nodes));
+        good = good && faults_is_node(ends, nodes) && (!dash || faults_is_node(dash, nodes));
         if (good && used < SIMULATE_FAULTS_BYTES - 1) {
             used += (size_t)snprintf(seconds + used, SIMULATE_FAULTS_BYTES - used, "%s%s:%.9g",
                                      used ? "," : "", word, more_s);
@@ -69,7 +69,7 @@ int simulate_faults_clocks(const char *list, int64_t nodes, struct ictus_why *wh
         char word[WORD_BYTES];
         char *value = NULL;
         double number = 0.0;
-        good = next_word(&rest, word, &value) && is_node(word, nodes) &&
+        good = simulate_faults_next_word(&rest, word, &value) && faults_is_node(word, nodes) &&
                (!ictus_parse_ratio(value, &number) || !ictus_parse_seconds(value, &number));
     }
     return good ? ICTUS_OK

@@ -20,7 +20,7 @@ enum { PATH_BYTES = 1024 };
 static const int first_descriptor = 20;
 
 /* A file without a name elsewhere, open in all children. */
-static int in_memory(const char *name, char *path, struct ictus_why *why)
+static int file_in_memory(const char *name, char *path, struct ictus_why *why)
 {
     const int made = memfd_create(name, MFD_CLOEXEC);
     const int fd = made < 0 ? made : fcntl(made, F_DUPFD, first_descriptor);
@@ -35,20 +35,20 @@ static int in_memory(const char *name, char *path, struct ictus_why *why)
     return fd < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static int make_all(struct simulate_files *files, struct ictus_why *why)
+static int files_make_all(struct simulate_files *files, struct ictus_why *why)
 {
-    int err = in_memory("ictus-platform", files->platform, why);
+    int err = file_in_memory("ictus-platform", files->platform, why);
     if (!err) {
-        err = in_memory("ictus-hosts", files->hosts, why);
+        err = file_in_memory("ictus-hosts", files->hosts, why);
     }
     if (!err) {
-        err = in_memory("ictus-wrapper", files->wrapper, why);
+        err = file_in_memory("ictus-wrapper", files->wrapper, why);
     }
     return err;
 }
 
 /* For a shell: nothing but a quote means anything inside quotes. */
-static void write_word(FILE *file, const char *word)
+static void simulate_files_write_word(FILE *file, const char *word)
 {
     (void)fputs(" '", file);
     for (; *word; word++) {
@@ -59,13 +59,13 @@ static void write_word(FILE *file, const char *word)
     (void)fputc('\'', file);
 }
 
-static int write_wrapper(const char *path, char *const *words, struct ictus_why *why)
+static int simulate_files_write_wrapper(const char *path, char *const *words, struct ictus_why *why)
 {
     FILE *file = fopen(path, "we");
     if (file) {
         (void)fprintf(file, "echo $$ >&%d\nexec \"$@\"", SIMULATE_NUMBER);
         while (*words) {
-            write_word(file, *words++);
+            simulate_files_write_word(file, *words++);
         }
         (void)fprintf(file, " >&%d %d>&- %d>&-\n", SIMULATE_RESULTS, SIMULATE_RESULTS,
                       SIMULATE_NUMBER);
@@ -98,7 +98,7 @@ static int file_copy(const char *from, const char *directory, const char *name,
     return good ? ICTUS_OK : ictus_because(why, ICTUS_ERR_IO, "cannot write %.250s", path);
 }
 
-static int keep_copies(const struct simulate_files *files, struct ictus_why *why)
+static int simulate_files_keep_copies(const struct simulate_files *files, struct ictus_why *why)
 {
     const char *parent = getenv("TMPDIR");
     char directory[PATH_BYTES];
@@ -124,12 +124,12 @@ static int keep_copies(const struct simulate_files *files, struct ictus_why *why
 int simulate_files_make(const struct simulate_cluster *cluster, char *const *words, bool keep,
                         struct simulate_files *files, struct ictus_why *why)
 {
-    int err = make_all(files, why);
+    int err = files_make_all(files, why);
     if (!err) {
         err = simulate_platform_write(cluster, files->platform, files->hosts, why);
     }
     if (!err) {
-        err = write_wrapper(files->wrapper, words, why);
+        err = simulate_files_write_wrapper(files->wrapper, words, why);
     }
-    return err || !keep ? err : keep_copies(files, why);
+    return err || !keep ? err : simulate_files_keep_copies(files, why);
 }

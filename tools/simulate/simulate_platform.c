@@ -19,7 +19,7 @@ static const double inside_share = 0.2;
 static const char *const topologies[] = {"fat-tree", "dragonfly", "torus", NULL};
 static const char *const shapes[] = {"exp", "erlang", "gauss", "lognormal", "uniform", NULL};
 
-static bool name_known(const char *const *names, const char *name)
+static bool simulate_platform_name_known(const char *const *names, const char *name)
 {
     for (size_t i = 0; names[i]; i++) {
         if (strcmp(names[i], name) == 0) {
@@ -29,7 +29,7 @@ static bool name_known(const char *const *names, const char *name)
     return false;
 }
 
-static int read_tail(char *text, struct simulate_jitter *jitter)
+static int simulate_platform_read_tail(char *text, struct simulate_jitter *jitter)
 {
     char *scale = strchr(text, ':');
     if (!scale) {
@@ -59,8 +59,8 @@ int simulate_jitter_read(const char *text, struct simulate_jitter *jitter, struc
         }
         *value++ = '\0';
         if (strcmp(word, "tail") == 0) {
-            err = read_tail(value, jitter);
-        } else if (name_known(shapes, word)) {
+            err = simulate_platform_read_tail(value, jitter);
+        } else if (simulate_platform_name_known(shapes, word)) {
             (void)snprintf(jitter->shape, sizeof(jitter->shape), "%.15s", word);
             err = ictus_parse_seconds(value, &jitter->mean_s);
         } else {
@@ -136,7 +136,7 @@ static void cluster_describe(const struct simulate_cluster *c, char *text, size_
     }
 }
 
-static int write_cluster(const struct simulate_cluster *c, FILE *platform, FILE *hosts)
+static int simulate_write_cluster(const struct simulate_cluster *c, FILE *platform, FILE *hosts)
 {
     char shape[160];
     int64_t nodes = 0;
@@ -179,7 +179,7 @@ struct host_list {
     int64_t wanted, found, ppn;
 };
 
-static void add_host(struct host_list *list, const char *name)
+static void simulate_platform_add_host(struct host_list *list, const char *name)
 {
     for (int64_t i = 0; i < list->ppn && list->found < list->wanted; i++) {
         (void)fprintf(list->file, "%s\n", name);
@@ -187,7 +187,7 @@ static void add_host(struct host_list *list, const char *name)
     list->found++;
 }
 
-static void add_cluster(struct host_list *list, const char *tag)
+static void simulate_platform_add_cluster(struct host_list *list, const char *tag)
 {
     char prefix[64] = "";
     char suffix[64] = "";
@@ -204,15 +204,15 @@ static void add_cluster(struct host_list *list, const char *tag)
         for (long i = first; i <= last && list->found < list->wanted; i++) {
             char name[192];
             (void)snprintf(name, sizeof(name), "%s%ld%s", prefix, i, suffix);
-            add_host(list, name);
+            simulate_platform_add_host(list, name);
         }
     }
 }
 
 /* Host names of a platform file: its <host> and <cluster> tags, one a line or several lines each.
  */
-static int read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
-                      struct ictus_why *why)
+static int simulate_platform_read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
+                                        struct ictus_why *why)
 {
     struct host_list list = {.file = hosts, .wanted = c->nodes, .ppn = c->ppn};
     char tag[LINE_BYTES];
@@ -228,9 +228,9 @@ static int read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
         tag[length] = '\0';
         char name[192];
         if (strncmp(tag, "host ", 5) == 0 && tag_attribute(tag, "id", name, sizeof(name))) {
-            add_host(&list, name);
+            simulate_platform_add_host(&list, name);
         } else if (strncmp(tag, "cluster ", 8) == 0) {
-            add_cluster(&list, tag);
+            simulate_platform_add_cluster(&list, tag);
         }
     }
     if (list.found < list.wanted) {
@@ -241,7 +241,7 @@ static int read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
     return ICTUS_OK;
 }
 
-static int copy_platform(const struct simulate_cluster *c, FILE *platform, FILE *hosts,
+static int platform_copy(const struct simulate_cluster *c, FILE *platform, FILE *hosts,
                          struct ictus_why *why)
 {
     char bytes[LINE_BYTES];
@@ -255,7 +255,7 @@ static int copy_platform(const struct simulate_cluster *c, FILE *platform, FILE 
         (void)fwrite(bytes, 1, n, platform);
     }
     rewind(file);
-    const int err = read_hosts(c, file, hosts, why);
+    const int err = simulate_platform_read_hosts(c, file, hosts, why);
     (void)fclose(file);
     return err;
 }
@@ -266,7 +266,8 @@ static int simulate_platform_write_files(const struct simulate_cluster *c, bool 
     if (!platform || !hosts) {
         return ICTUS_ERR_IO;
     }
-    return given ? copy_platform(c, platform, hosts, why) : write_cluster(c, platform, hosts);
+    return given ? platform_copy(c, platform, hosts, why)
+                 : simulate_write_cluster(c, platform, hosts);
 }
 
 static bool file_closes(FILE *file)
@@ -279,7 +280,7 @@ int simulate_platform_write(const struct simulate_cluster *cluster, const char *
 {
     const size_t length = strlen(cluster->topology);
     const bool given = length > 4 && strcmp(cluster->topology + length - 4, ".xml") == 0;
-    if (!given && !name_known(topologies, cluster->topology)) {
+    if (!given && !simulate_platform_name_known(topologies, cluster->topology)) {
         (void)ictus_unknown(why, "topology", cluster->topology, topologies);
         return ICTUS_ERR_SPEC;
     }

@@ -25,7 +25,7 @@ struct running {
     int status;     /* of the program if we saw its end, else of the launcher */
 };
 
-static void make_set(sigset_t *set)
+static void simulate_run_make_set(sigset_t *set)
 {
     (void)sigemptyset(set);
     (void)sigaddset(set, SIGCHLD);
@@ -35,8 +35,8 @@ static void make_set(sigset_t *set)
 }
 
 /* Never returns: smpirun with the descriptors that the wrapper takes for the program's. */
-static void be_launcher(int number, const sigset_t *before, int (*become)(const void *),
-                        const void *given)
+static void simulate_run_be_launcher(int number, const sigset_t *before,
+                                     int (*become)(const void *), const void *given)
 {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     /* It hands a SIGTERM on to the simulation. */
@@ -50,7 +50,7 @@ static void be_launcher(int number, const sigset_t *before, int (*become)(const 
     _exit(EXIT_FAILED);
 }
 
-static void learn_program(struct running *r)
+static void simulate_run_learn_program(struct running *r)
 {
     char text[24];
     struct pollfd ready = {.fd = r->number, .events = POLLIN};
@@ -65,10 +65,10 @@ static void learn_program(struct running *r)
  * The first goes to the simulation alone, so that the launcher waits for its end; where there is
  * none yet, to the launcher. The second ends both.
  */
-static void hand_on(struct running *r)
+static void simulate_run_hand_on(struct running *r)
 {
     const int number = r->told++ ? SIGKILL : SIGTERM;
-    learn_program(r);
+    simulate_run_learn_program(r);
     if (r->program) {
         (void)kill(r->program, number);
     }
@@ -82,7 +82,7 @@ static bool running_reap(struct running *r)
 {
     int status = 0;
     pid_t gone;
-    learn_program(r);
+    simulate_run_learn_program(r);
     while ((gone = waitpid(-1, &status, WNOHANG)) > 0) {
         if (gone == r->program || (gone == r->launcher && r->status < 0)) {
             r->status = status;
@@ -91,7 +91,7 @@ static bool running_reap(struct running *r)
     return gone < 0 && errno == ECHILD;
 }
 
-static int end_code(const struct running *r)
+static int simulate_run_end_code(const struct running *r)
 {
     if (r->told) {
         return EXIT_INTERRUPTED;
@@ -108,24 +108,24 @@ int simulate_run(int (*become)(const void *given), const void *given)
     if (pipe2(ends, O_CLOEXEC)) {
         return EXIT_FAILED;
     }
-    make_set(&set);
+    simulate_run_make_set(&set);
     (void)fflush(NULL);
     /* A terminal tells everybody: the launcher ends, and the simulation becomes our own child. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigprocmask(SIG_BLOCK, &set, &before);
     r.launcher = fork();
     if (r.launcher == 0) {
-        be_launcher(ends[1], &before, become, given);
+        simulate_run_be_launcher(ends[1], &before, become, given);
     }
     r.number = ends[0];
     (void)close(ends[1]);
     while (r.launcher > 0 && !running_reap(&r)) {
         int number = 0;
         if (sigwait(&set, &number) == 0 && number != SIGCHLD) {
-            hand_on(&r);
+            simulate_run_hand_on(&r);
         }
     }
     (void)close(ends[0]);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return end_code(&r);
+    return simulate_run_end_code(&r);
 }

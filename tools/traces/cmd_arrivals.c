@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
 /* The file of a directory that statistics become in the end. */
 static const char arrivals_file[] = "arrivals.jsonl";
 
-static bool is_directory(const char *path)
+static bool arrivals_is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -63,7 +63,7 @@ static bool arrivals_is_archive(const char *path)
 {
     static const char anchor[] = ".otf2";
     const size_t length = strlen(path);
-    return is_directory(path) ||
+    return arrivals_is_directory(path) ||
            (length >= strlen(anchor) && strcmp(path + length - strlen(anchor), anchor) == 0);
 }
 
@@ -71,11 +71,11 @@ static bool arrivals_is_archive(const char *path)
 static bool directory_holds(const char *directory, const char *name, char *path, size_t size)
 {
     (void)snprintf(path, size, "%s/%s", directory, name);
-    return is_directory(directory) && access(path, F_OK) == 0;
+    return arrivals_is_directory(directory) && access(path, F_OK) == 0;
 }
 
 /* Rank and share: "2 (98 %)", or what can be said instead. */
-static void describe_latest(const struct ictus_arrivals *a, char *text, size_t size)
+static void arrivals_describe_latest(const struct ictus_arrivals *a, char *text, size_t size)
 {
     int latest = 0;
     for (int r = 1; r < a->ranks; r++) {
@@ -120,7 +120,7 @@ static void arrivals_put_row(const struct ictus_arrivals *a, const char *latest,
     text_table_cell(table, "%s", latest);
 }
 
-static int print_ranks(const struct ictus_arrivals *a)
+static int arrivals_print_ranks(const struct ictus_arrivals *a)
 {
     static const char *const titles[] = {"mean us", "sd us",  "median us",   "5 % us",
                                          "95 % us", "last %", "persists r1", NULL};
@@ -146,7 +146,7 @@ static int print_ranks(const struct ictus_arrivals *a)
 }
 
 /* How a benchmark plays it. */
-static void print_replay(const struct ictus_arrivals *a, const char *file)
+static void arrivals_print_replay(const struct ictus_arrivals *a, const char *file)
 {
     if (file && a->operation[0] && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
         printf("\nreplay: mpirun -n %d ictus bench --ops=%s --sizes=%" PRIu64
@@ -159,8 +159,8 @@ static void print_replay(const struct ictus_arrivals *a, const char *file)
  * On a terminal a table, whose columns are as wide as all rows need; in other formats a row for
  * each object, as it comes, so that --follow can be read by a program.
  */
-static int put_list(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
-                    struct ictus_why *why)
+static int arrivals_put_list(const struct arrivals_options *o,
+                             const struct ictus_arrivals_list *list, struct ictus_why *why)
 {
     const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
     const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
@@ -174,7 +174,7 @@ static int put_list(const struct arrivals_options *o, const struct ictus_arrival
             continue;
         }
         json_t *object = ictus_arrivals_json(&list->at[i]);
-        describe_latest(&list->at[i], text, sizeof text);
+        arrivals_describe_latest(&list->at[i], text, sizeof text);
         (void)json_object_set_new(object, "latest", json_string(text));
         arrivals_put_row(&list->at[i], text, &table);
         err = !object ? ICTUS_ERR_NOMEM
@@ -195,19 +195,19 @@ static int arrivals_put_all(const struct arrivals_options *o,
     if (o->site && !one) {
         return ICTUS_ERR_ARG;
     }
-    int err = put_list(o, list, why);
+    int err = arrivals_put_list(o, list, why);
     if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
-        err = one ? print_ranks(one) : ICTUS_OK;
+        err = one ? arrivals_print_ranks(one) : ICTUS_OK;
         if (one || list->count > 0) {
-            print_replay(one ? one : &list->at[0], o->results.file             ? o->results.file
-                                                   : arrivals_is_archive(word) ? NULL
-                                                                               : word);
+            arrivals_print_replay(one ? one : &list->at[0], o->results.file ? o->results.file
+                                                            : arrivals_is_archive(word) ? NULL
+                                                                                        : word);
         }
     }
     return err;
 }
 
-static void say_left(const struct ictus_arrivals_left *left)
+static void arrivals_say_left(const struct ictus_arrivals_left *left)
 {
     if (left->incomplete + left->muted + left->inter > 0) {
         (void)fprintf(
@@ -219,7 +219,7 @@ static void say_left(const struct ictus_arrivals_left *left)
     }
 }
 
-static void say_state(const struct ictus_tallies_state *state)
+static void arrivals_say_state(const struct ictus_tallies_state *state)
 {
     if (state->missing > 0) {
         (void)fprintf(stderr, "ictus arrivals: %d of %d processes have left nothing to read\n",
@@ -237,8 +237,8 @@ static void say_state(const struct ictus_tallies_state *state)
  * What a job's processes have kept so far, whether it runs, has ended, or was killed before it
  * wrote its file. @return ICTUS_ERR_IO: nothing is there
  */
-static int read_tallies(const char *directory, int64_t most, struct ictus_arrivals_list *list,
-                        struct ictus_why *why)
+static int arrivals_read_tallies(const char *directory, int64_t most,
+                                 struct ictus_arrivals_list *list, struct ictus_why *why)
 {
     struct ictus_tallies *tallies = NULL;
     struct ictus_tallies_state state;
@@ -248,15 +248,15 @@ static int read_tallies(const char *directory, int64_t most, struct ictus_arriva
         ictus_tallies_close(tallies);
     }
     if (!err) {
-        say_state(&state);
+        arrivals_say_state(&state);
     }
     return err;
 }
 
 /* Whatever the word names: an archive, the statistics of a job, or a file of patterns. */
-static int read_patterns(const struct arrivals_options *o, const char *word,
-                         struct ictus_arrivals_list *list, struct ictus_arrivals_left *left,
-                         struct ictus_why *why)
+static int arrivals_read_patterns(const struct arrivals_options *o, const char *word,
+                                  struct ictus_arrivals_list *list,
+                                  struct ictus_arrivals_left *left, struct ictus_why *why)
 {
     char path[4352];
     struct ictus_why unheard = {""};
@@ -267,8 +267,9 @@ static int read_patterns(const struct arrivals_options *o, const char *word,
         if (directory_holds(word, arrivals_file, path, sizeof path)) {
             return ictus_arrivals_read(path, list, why);
         }
-        const int err =
-            is_directory(word) ? read_tallies(word, o->instances, list, &unheard) : ICTUS_ERR_IO;
+        const int err = arrivals_is_directory(word)
+                            ? arrivals_read_tallies(word, o->instances, list, &unheard)
+                            : ICTUS_ERR_IO;
         if (err != ICTUS_ERR_IO) {
             return unheard.text[0] ? ictus_because(why, err, "%s", unheard.text) : err;
         }
@@ -283,8 +284,8 @@ static int read_patterns(const struct arrivals_options *o, const char *word,
 }
 
 /* One table of what happened last, and who is late where most time is lost. */
-static int follow_show(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
-                       struct ictus_why *why)
+static int arrivals_follow_show(const struct arrivals_options *o,
+                                const struct ictus_arrivals_list *list, struct ictus_why *why)
 {
     const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
     char now[16];
@@ -294,10 +295,10 @@ static int follow_show(const struct arrivals_options *o, const struct ictus_arri
     if (as_text) {
         printf("%s# %s, the latest calls\n", isatty(STDOUT_FILENO) ? "\033[H\033[J" : "", now);
     }
-    const int err = put_list(o, list, why);
+    const int err = arrivals_put_list(o, list, why);
     if (!err && as_text && ictus_arrivals_signal(&list->at[0], NULL) == ICTUS_OK) {
         char latest[40];
-        describe_latest(&list->at[0], latest, sizeof latest);
+        arrivals_describe_latest(&list->at[0], latest, sizeof latest);
         printf("straggler now: rank %s of %s at %s, %.3f us after the first\n\n", latest,
                list->at[0].comm, list->at[0].site, 1e-3 * list->at[0].spread_ns);
     }
@@ -306,7 +307,7 @@ static int follow_show(const struct arrivals_options *o, const struct ictus_arri
 }
 
 /* Sleep, but no longer than until a signal comes. */
-static void follow_sleep(double seconds)
+static void arrivals_follow_sleep(double seconds)
 {
     const double step_s = 0.05;
     for (double left = seconds; left > 0 && !interrupt_here(); left -= step_s) {
@@ -319,8 +320,8 @@ static void follow_sleep(double seconds)
  * A job that was dead from the beginning is the caller's mistake (exit code 2); one that dies while
  * it is followed is news (1).
  */
-static int follow_killed(const char *directory, const struct ictus_tallies_state *state, bool began,
-                         struct ictus_why *why)
+static int arrivals_follow_killed(const char *directory, const struct ictus_tallies_state *state,
+                                  bool began, struct ictus_why *why)
 {
     return ictus_because(why, began ? ICTUS_ERR_TIMEOUT : ICTUS_ERR_ARG,
                          "the job in %.200s no longer runs, and some of its %d processes did not "
@@ -329,8 +330,8 @@ static int follow_killed(const char *directory, const struct ictus_tallies_state
 }
 
 /* Until the job ends, or a signal comes. */
-static int follow_job(const struct arrivals_options *o, const char *directory,
-                      struct ictus_why *why)
+static int arrivals_follow_job(const struct arrivals_options *o, const char *directory,
+                               struct ictus_why *why)
 {
     char path[4352];
     struct ictus_tallies *tallies = NULL;
@@ -352,22 +353,22 @@ static int follow_job(const struct arrivals_options *o, const char *directory,
         struct ictus_arrivals_list list = {.at = NULL};
         err = ictus_tallies_read(tallies, 1, 0, &list, &state, why);
         if (!err && state.stage == ICTUS_TALLIES_KILLED) {
-            err = follow_killed(directory, &state, began, why);
+            err = arrivals_follow_killed(directory, &state, began, why);
         } else if (!err && list.count > 0) {
-            err = follow_show(o, &list, why);
+            err = arrivals_follow_show(o, &list, why);
         }
         began = true;
         ictus_arrivals_list_free(&list);
         if (err || state.stage != ICTUS_TALLIES_RUNNING) {
             break;
         }
-        follow_sleep(isnan(o->every_s) ? EVERY_DEFAULT_S : o->every_s);
+        arrivals_follow_sleep(isnan(o->every_s) ? EVERY_DEFAULT_S : o->every_s);
     }
     ictus_tallies_close(tallies);
     return err;
 }
 
-static int end_arrivals(int err, const struct ictus_why *why)
+static int arrivals_end(int err, const struct ictus_why *why)
 {
     const int code = command_fail("arrivals", err, why);
     const bool input = err == ICTUS_ERR_FORMAT || err == ICTUS_ERR_CORRUPT;
@@ -389,7 +390,7 @@ static int arrivals_check_options(const struct arrivals_options *o, int word_cou
     return ICTUS_OK;
 }
 
-static int run_arrivals(const void *options, int word_count, char **words)
+static int arrivals_run(const void *options, int word_count, char **words)
 {
     const struct arrivals_options *o = options;
     struct ictus_arrivals_list list = {.at = NULL};
@@ -397,11 +398,11 @@ static int run_arrivals(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     int err = arrivals_check_options(o, word_count, &why);
     if (!err && o->follow) {
-        err = follow_job(o, words[0], &why);
-        return err ? end_arrivals(err, &why) : interrupt_here() ? EXIT_INTERRUPTED : EXIT_OK;
+        err = arrivals_follow_job(o, words[0], &why);
+        return err ? arrivals_end(err, &why) : interrupt_here() ? EXIT_INTERRUPTED : EXIT_OK;
     }
     if (!err) {
-        err = read_patterns(o, words[0], &list, &left, &why);
+        err = arrivals_read_patterns(o, words[0], &list, &left, &why);
     }
     if (!err && list.count == 0) {
         err =
@@ -411,9 +412,9 @@ static int run_arrivals(const void *options, int word_count, char **words)
     err = err ? err : arrivals_put_all(o, &list, words[0], &why);
     ictus_arrivals_list_free(&list);
     if (err) {
-        return end_arrivals(err, &why);
+        return arrivals_end(err, &why);
     }
-    say_left(&left);
+    arrivals_say_left(&left);
     return EXIT_OK;
 }
 
@@ -428,5 +429,5 @@ const struct command command_arrivals = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct arrivals_options),
-    .run = run_arrivals,
+    .run = arrivals_run,
 };

@@ -34,7 +34,7 @@ static json_int_t report_violations(const json_t *report)
     return sum;
 }
 
-static int run_check(const void *options, int word_count, char **words)
+static int check_run(const void *options, int word_count, char **words)
 {
     const struct check_options *o = options;
     struct ictus_why why = {""};
@@ -74,5 +74,5 @@ const struct command command_check = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct check_options),
-    .run = run_check,
+    .run = check_run,
 };

@@ -53,7 +53,7 @@ static const struct option_row rows[] = {
     ROW_END};
 
 /* A least delay: a time, or a negative number for "estimate" and nothing. */
-static int read_latency(const char *text, double *seconds, struct ictus_why *why)
+static int correct_read_latency(const char *text, double *seconds, struct ictus_why *why)
 {
     *seconds = -1;
     if (!text || strcmp(text, "estimate") == 0) {
@@ -82,8 +82,8 @@ static int correct_fill(const struct correct_options *o, const char *in,
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "--max-error has an effect only with --passes of 2 or more");
     }
-    const int err = read_latency(o->latency, &options->latency_s, why);
-    return err ? err : read_latency(o->node_latency, &options->node_latency_s, why);
+    const int err = correct_read_latency(o->latency, &options->latency_s, why);
+    return err ? err : correct_read_latency(o->node_latency, &options->node_latency_s, why);
 }
 
 /* Collective: rank 0 looks, since it writes the file while others may still be on their way. */
@@ -96,7 +96,7 @@ static int report_allowed(const struct correct_options *o, char *in, struct ictu
     return results_agree(err, why);
 }
 
-static int run_correct(const void *options, int word_count, char **words)
+static int correct_run(const void *options, int word_count, char **words)
 {
     const struct correct_options *o = options;
     struct ictus_correct_options wanted;
@@ -139,5 +139,5 @@ const struct command command_correct = {
     .options = rows,
     .flags = USES_MPI | READS_FILES,
     .options_size = sizeof(struct correct_options),
-    .run = run_correct,
+    .run = correct_run,
 };

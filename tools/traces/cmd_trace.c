@@ -90,7 +90,7 @@ static void trace_set_number(const char *name, const char *format, double value)
     (void)setenv(name, text, 1);
 }
 
-static void set_path(const char *name, const char *path)
+static void trace_set_path(const char *name, const char *path)
 {
     char here[PATH_MAX];
     char whole[2 * PATH_MAX];
@@ -103,7 +103,7 @@ static void set_path(const char *name, const char *path)
 }
 
 /* Put a text in front of a variable that is a list. */
-static void put_before(const char *name, const char *text)
+static void trace_put_before(const char *name, const char *text)
 {
     char whole[4 * PATH_MAX];
     const char *before = getenv(name);
@@ -113,23 +113,23 @@ static void put_before(const char *name, const char *text)
 }
 
 /* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library after one is looked for by name. */
-static void set_preload(const char *library)
+static void trace_set_preload(const char *library)
 {
     char directory[PATH_MAX];
     const char *last = strrchr(library, '/');
     if (!last || !strchr(library, ' ')) {
-        put_before("LD_PRELOAD", library);
+        trace_put_before("LD_PRELOAD", library);
         return;
     }
     (void)snprintf(directory, sizeof(directory), "%.*s", (int)(last - library), library);
-    put_before("LD_LIBRARY_PATH", directory);
-    put_before("LD_PRELOAD", last + 1);
+    trace_put_before("LD_LIBRARY_PATH", directory);
+    trace_put_before("LD_PRELOAD", last + 1);
 }
 
 static void trace_set_environment(const struct trace_options *o, const char *library)
 {
-    set_path("ICTUS_TRACE_OUTPUT", o->output);
-    set_path("ICTUS_TRACE_SCRATCH", o->scratch);
+    trace_set_path("ICTUS_TRACE_OUTPUT", o->output);
+    trace_set_path("ICTUS_TRACE_SCRATCH", o->scratch);
     trace_set_text("ICTUS_TRACE_SYNC", o->sync);
     trace_set_text("ICTUS_TRACE_CLOCK", o->clock);
     trace_set_text("ICTUS_TRACE_FILTER", o->filter);
@@ -148,10 +148,10 @@ static void trace_set_environment(const struct trace_options *o, const char *lib
     trace_set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
     trace_set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
     trace_set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
-    set_preload(library);
+    trace_set_preload(library);
 }
 
-static int check_directory(const struct trace_options *o, struct ictus_why *why)
+static int trace_check_directory(const struct trace_options *o, struct ictus_why *why)
 {
     char path[PATH_MAX];
     static const char *const results[] = {"traces.otf2", "arrivals.jsonl"};
@@ -172,17 +172,17 @@ static int check_directory(const struct trace_options *o, struct ictus_why *why)
 }
 
 /* What the tracer will take: the option, or else the variable. NULL where neither says anything. */
-static const char *given_text(const char *option, const char *variable)
+static const char *trace_given_text(const char *option, const char *variable)
 {
     const char *text = option && option[0] ? option : getenv(variable);
     return text && text[0] ? text : NULL;
 }
 
 /* A tracer must not end a program, but the command that starts both can refuse to. */
-static int check_words(const struct trace_options *o, struct ictus_why *why)
+static int trace_check_words(const struct trace_options *o, struct ictus_why *why)
 {
-    const char *clock = given_text(o->clock, "ICTUS_CLOCK");
-    const char *sync = given_text(o->sync, "ICTUS_SYNC");
+    const char *clock = trace_given_text(o->clock, "ICTUS_CLOCK");
+    const char *sync = trace_given_text(o->sync, "ICTUS_SYNC");
     int err = clock ? ictus_source_check(clock, why) : ICTUS_OK;
     if (!err && sync) {
         err = ictus_sync_check(sync, why);
@@ -203,7 +203,7 @@ static int trace_check_options(const struct trace_options *o, struct ictus_why *
                              "--metrics samples counters as events, of which --statistics records "
                              "none; leave one of them out");
     }
-    return check_words(o, why);
+    return trace_check_words(o, why);
 }
 
 static int trace_run_program(const struct trace_options *o, char **words)
@@ -219,7 +219,7 @@ static int trace_run_program(const struct trace_options *o, char **words)
         (void)fprintf(stderr, "ictus trace: %s\n", why.text);
     }
     if (!err) {
-        err = check_directory(o, &why);
+        err = trace_check_directory(o, &why);
     }
     if (!err) {
         err = trace_target_library(library, sizeof(library), &why);
@@ -233,7 +233,7 @@ static int trace_run_program(const struct trace_options *o, char **words)
     return trace_fail(ICTUS_ERR_IO, &why);
 }
 
-static int run_trace(const void *options, int word_count, char **words)
+static int trace_run(const void *options, int word_count, char **words)
 {
     const struct trace_options *o = options;
     struct ictus_why why = {""};
@@ -255,5 +255,5 @@ const struct command command_trace = {
     .options = rows,
     .flags = 0,
     .options_size = sizeof(struct trace_options),
-    .run = run_trace,
+    .run = trace_run,
 };

@@ -25,7 +25,7 @@ static const struct option_row rows[] = {
     ROWS_PROGRESS(offsetof(struct skew_options, talk)),
     ROW_END};
 
-static int run_skew(const void *options, int word_count, char **words)
+static int skew_run(const void *options, int word_count, char **words)
 {
     const struct skew_options *o = options;
     struct ictus_why why = {""};
@@ -65,5 +65,5 @@ const struct command command_trace_skew = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct skew_options),
-    .run = run_skew,
+    .run = skew_run,
 };

@@ -29,14 +29,14 @@ static const struct option_row rows[] = {
     ROW_END};
 
 /* The least share that the waits may have. */
-static double certain_share(const json_t *report)
+static double waits_certain_share(const json_t *report)
 {
     const json_t *whole = json_array_get(report, 0);
     const double time = json_number_value(json_object_get(whole, "rank_time_s"));
     return time > 0 ? json_number_value(json_object_get(whole, "wait_low_s")) / time : 0;
 }
 
-static int run_waits(const void *options, int word_count, char **words)
+static int waits_run_report(const void *options, int word_count, char **words)
 {
     const struct waits_options *o = options;
     struct ictus_why why = {""};
@@ -55,7 +55,7 @@ static int run_waits(const void *options, int word_count, char **words)
         const int code = command_fail("waits", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
     }
-    const bool above = certain_share(report) > o->fail_above;
+    const bool above = waits_certain_share(report) > o->fail_above;
     const struct header_facts facts = {.command = "waits", .rows = rows, .options = options};
     err = trace_text_put(&facts, o->format, o->output, report, &why);
     if (err) {
@@ -74,5 +74,5 @@ const struct command command_waits = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct waits_options),
-    .run = run_waits,
+    .run = waits_run_report,
 };

@@ -63,14 +63,14 @@ static enum target_kind trace_target_kind_of(const char *path)
     return kind;
 }
 
-static bool is_mpi(const char *name)
+static bool trace_target_is_mpi(const char *name)
 {
     return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0 ||
            strncmp(name, "libmpi_cray.so", 14) == 0;
 }
 
 /* Ask the loader, as ldd does: "libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)". */
-static bool find_mpi(const char *program, char *library, size_t size)
+static bool trace_target_find_mpi(const char *program, char *library, size_t size)
 {
     int ends[2];
     char line[PATH_MAX + 256];
@@ -92,7 +92,7 @@ static bool find_mpi(const char *program, char *library, size_t size)
     while (list && fgets(line, sizeof(line), list)) {
         char *name = line + strspn(line, " \t");
         char *path = strstr(name, " => ");
-        if (path && is_mpi(name)) {
+        if (path && trace_target_is_mpi(name)) {
             path += 4;
             path[strcspn(path, " \n")] = '\0';
             (void)snprintf(library, size, "%s", path);
@@ -107,7 +107,7 @@ static bool find_mpi(const char *program, char *library, size_t size)
 }
 
 /* The MPI library that this program, and with it the tracer, is linked with. */
-static bool own_mpi(char *path, size_t size)
+static bool trace_target_own_mpi(char *path, size_t size)
 {
     Dl_info info;
     char resolved[PATH_MAX];
@@ -119,7 +119,7 @@ static bool own_mpi(char *path, size_t size)
     return true;
 }
 
-static bool is_launcher(const char *path)
+static bool trace_target_is_launcher(const char *path)
 {
     static const char *const launchers[] = {"mpirun",  "mpiexec", "srun", "orterun",
                                             "prterun", "aprun",   NULL};
@@ -145,7 +145,7 @@ int trace_target_check(const char *program, struct ictus_why *why)
         return ictus_because(why, ICTUS_ERR_ARG, "cannot run '%.200s': %s", program,
                              strerror(ENOENT));
     }
-    if (is_launcher(path)) {
+    if (trace_target_is_launcher(path)) {
         return ictus_because(
             why, ICTUS_ERR_ARG,
             "%.100s is a launcher; put it first: mpirun -n N ictus trace -o DIR -- "
@@ -161,13 +161,14 @@ int trace_target_check(const char *program, struct ictus_why *why)
                              "%.200s is statically linked: no library can be preloaded into it",
                              program);
     }
-    if (!find_mpi(path, theirs, sizeof(theirs))) {
+    if (!trace_target_find_mpi(path, theirs, sizeof(theirs))) {
         (void)ictus_because(
             why, ICTUS_OK, "%.200s is not linked with MPI; it is traced only if it loads MPI later",
             program);
         return ICTUS_OK;
     }
-    if (own_mpi(ours, sizeof(ours)) && realpath(theirs, resolved) && strcmp(ours, resolved) != 0) {
+    if (trace_target_own_mpi(ours, sizeof(ours)) && realpath(theirs, resolved) &&
+        strcmp(ours, resolved) != 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
                              "%.80s uses %.80s, but this ictus was built with %.80s; use an ictus "
                              "built with the same MPI library",
@@ -176,7 +177,7 @@ int trace_target_check(const char *program, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int find_library(char *path, unsigned long size, struct ictus_why *why)
+static int trace_target_find_library(char *path, unsigned long size, struct ictus_why *why)
 {
     static const char *const places[] = {"../" ICTUS_LIBDIR, "../lib", "../preload", NULL};
     const char *given = getenv("ICTUS_TRACE_LIBRARY");
@@ -210,7 +211,7 @@ static int find_library(char *path, unsigned long size, struct ictus_why *why)
 
 int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
 {
-    const int err = find_library(path, size, why);
+    const int err = trace_target_find_library(path, size, why);
     if (!err && strchr(path, ':')) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%.200s cannot be preloaded because its path contains a colon", path);

@@ -19,7 +19,7 @@ enum { ROWS_SHOWN = 20, CELL_BYTES = 40 };
 
 const char *const trace_formats[] = {"text", "json", NULL};
 
-static void write_value(const json_t *value, char *text, size_t size)
+static void trace_text_write_value(const json_t *value, char *text, size_t size)
 {
     *text = '\0';
     if (json_is_string(value)) {
@@ -33,19 +33,19 @@ static void write_value(const json_t *value, char *text, size_t size)
     }
 }
 
-static bool is_zero(const json_t *value)
+static bool trace_text_is_zero(const json_t *value)
 {
     return json_is_number(value) && json_number_value(value) == 0;
 }
 
 /* A row that counts nothing: numbers that are not counts, like a bin's edge, do not matter. */
-static bool is_idle(const json_t *row)
+static bool trace_text_is_idle(const json_t *row)
 {
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)row, key, value)
     {
-        if (json_is_integer(value) && !is_zero(value)) {
+        if (json_is_integer(value) && !trace_text_is_zero(value)) {
             return false;
         }
     }
@@ -58,7 +58,7 @@ struct shown {
     size_t count, left_out;
 };
 
-static void shown_choose(struct shown *shown, const json_t *list)
+static void trace_text_shown_choose(struct shown *shown, const json_t *list)
 {
     size_t i = 0;
     json_t *row = NULL;
@@ -67,7 +67,7 @@ static void shown_choose(struct shown *shown, const json_t *list)
         json_array_foreach(list, i, row)
         {
             const bool first = json_integer_value(json_object_get(row, "violations")) > 0;
-            if (is_idle(row) || first != violated) {
+            if (trace_text_is_idle(row) || first != violated) {
                 continue;
             }
             if (shown->count < ROWS_SHOWN) {
@@ -79,14 +79,14 @@ static void shown_choose(struct shown *shown, const json_t *list)
     }
 }
 
-static void print_table(const char *name, const json_t *list)
+static void trace_text_print_table(const char *name, const json_t *list)
 {
     struct shown shown;
     struct text_table table;
     char text[CELL_BYTES];
     const char *key = NULL;
     json_t *value = NULL;
-    shown_choose(&shown, list);
+    trace_text_shown_choose(&shown, list);
     if (shown.count == 0) {
         return;
     }
@@ -98,7 +98,7 @@ static void print_table(const char *name, const json_t *list)
     for (size_t i = 0; i < shown.count; i++) {
         json_object_foreach((json_t *)shown.rows[0], key, value)
         {
-            write_value(json_object_get(shown.rows[i], key), text, sizeof text);
+            trace_text_write_value(json_object_get(shown.rows[i], key), text, sizeof text);
             text_table_cell(&table, "%s", text);
         }
     }
@@ -109,22 +109,22 @@ static void print_table(const char *name, const json_t *list)
     }
 }
 
-static void print_plain(const json_t *object, const char *indent)
+static void trace_text_print_plain(const json_t *object, const char *indent)
 {
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)object, key, value)
     {
-        if (!json_is_array(value) && !json_is_object(value) && !is_zero(value)) {
+        if (!json_is_array(value) && !json_is_object(value) && !trace_text_is_zero(value)) {
             char text[PATH_MAX];
-            write_value(value, text, sizeof text);
+            trace_text_write_value(value, text, sizeof text);
             printf("%s%-32s %s\n", indent, key, text);
         }
     }
 }
 
 /* Without what is the same as recorded and with the archive's clock offsets. */
-static json_t *without_twins(const json_t *report)
+static json_t *trace_text_without_twins(const json_t *report)
 {
     static const char raw[] = "raw_";
     json_t *rest = json_object();
@@ -145,16 +145,16 @@ void trace_text_print(const json_t *report)
 {
     const char *key = NULL;
     json_t *value = NULL;
-    json_t *rest = without_twins(report);
+    json_t *rest = trace_text_without_twins(report);
     trace_words_print(report);
-    print_plain(rest, "");
+    trace_text_print_plain(rest, "");
     json_object_foreach(rest, key, value)
     {
         if (json_is_object(value)) {
             printf("\n%s\n", key);
-            print_plain(value, "  ");
+            trace_text_print_plain(value, "  ");
         } else if (json_is_array(value)) {
-            print_table(key, value);
+            trace_text_print_table(key, value);
         }
     }
     json_decref(rest);
@@ -169,7 +169,7 @@ static bool trace_text_write_line(FILE *file, const json_t *object)
  * As JSON lines: one object, or those of an array. Not through the result writer: it keeps members
  * that begin with "raw" to files.
  */
-static int write_json(FILE *file, const json_t *header, const json_t *report)
+static int trace_text_write_json(FILE *file, const json_t *header, const json_t *report)
 {
     json_t *first = json_pack("{s:s, s:s}", "type", "header", "schema", "ictus-result/1");
     (void)json_object_update_missing(first, (json_t *)header);
@@ -193,16 +193,16 @@ static int trace_text_write_file(const char *path, const json_t *header, const j
     if (err) {
         return err;
     }
-    err = write_json(output.stream, header, report);
+    err = trace_text_write_json(output.stream, header, report);
     return output_close(&output, err, why);
 }
 
-static int put_on_first(int format, const char *path, const json_t *header, const json_t *report,
-                        struct ictus_why *why)
+static int trace_text_put_on_first(int format, const char *path, const json_t *header,
+                                   const json_t *report, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     if (format == TRACE_FORMAT_JSON) {
-        err = write_json(stdout, header, report);
+        err = trace_text_write_json(stdout, header, report);
     } else {
         if (json_is_array(report)) {
             waits_text_print(report);
@@ -221,7 +221,8 @@ int trace_text_put(const struct header_facts *facts, int format, const char *pat
                    struct ictus_why *why)
 {
     json_t *header = header_create(facts);
-    int err = command_rank() == 0 ? put_on_first(format, path, header, report, why) : ICTUS_OK;
+    int err =
+        command_rank() == 0 ? trace_text_put_on_first(format, path, header, report, why) : ICTUS_OK;
     if (command_size() > 1) {
         err = results_agree(err, why);
     }

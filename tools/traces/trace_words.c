@@ -22,7 +22,7 @@ static const struct class_words classes[] = {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-static json_int_t count_of(const json_t *report, const char *prefix, const char *key)
+static json_int_t trace_words_count_of(const json_t *report, const char *prefix, const char *key)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "%s%s", prefix, key);
@@ -43,12 +43,12 @@ static json_int_t trace_words_sum_of(const json_t *report, const char *prefix, c
     for (int i = 0; i < CLASSES; i++) {
         char key[64];
         (void)snprintf(key, sizeof key, "%s%s", stem, classes[i].key);
-        sum += count_of(report, prefix, key);
+        sum += trace_words_count_of(report, prefix, key);
     }
     return sum;
 }
 
-static void print_duration(FILE *out, double ns)
+static void trace_words_print_duration(FILE *out, double ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     int unit = 0;
@@ -59,13 +59,13 @@ static void print_duration(FILE *out, double ns)
     (void)fprintf(out, "%.3g %s", ns, units[unit]);
 }
 
-static void print_count(FILE *out, json_int_t n, const char *one, const char *many)
+static void trace_words_print_count(FILE *out, json_int_t n, const char *one, const char *many)
 {
     (void)fprintf(out, "%" JSON_INTEGER_FORMAT " %s", n, n == 1 ? one : many);
 }
 
 /* "3 violations of the clock condition (2 messages, 1 exit of a collective), the largest 2.1 us" */
-static void print_violations(FILE *out, const json_t *report, const char *prefix)
+static void trace_words_print_violations(FILE *out, const json_t *report, const char *prefix)
 {
     const char *before = " (";
     const json_int_t all = trace_words_sum_of(report, prefix, "violations_");
@@ -73,23 +73,24 @@ static void print_violations(FILE *out, const json_t *report, const char *prefix
         (void)fprintf(out, "no violation of the clock condition");
         return;
     }
-    print_count(out, all, "violation of the clock condition", "violations of the clock condition");
+    trace_words_print_count(out, all, "violation of the clock condition",
+                            "violations of the clock condition");
     for (int i = 0; i < CLASSES; i++) {
         char key[64];
         (void)snprintf(key, sizeof key, "violations_%s", classes[i].key);
-        const json_int_t n = count_of(report, prefix, key);
+        const json_int_t n = trace_words_count_of(report, prefix, key);
         if (n > 0) {
             (void)fprintf(out, "%s", before);
-            print_count(out, n, classes[i].one, classes[i].many);
+            trace_words_print_count(out, n, classes[i].one, classes[i].many);
             before = ", ";
         }
     }
     (void)fprintf(out, "), the largest ");
-    print_duration(out, trace_words_number_of(report, prefix, "max_violation_ns"));
+    trace_words_print_duration(out, trace_words_number_of(report, prefix, "max_violation_ns"));
 }
 
 /* What could not be paired, and what is odd. */
-static void print_oddities(FILE *out, const json_t *report)
+static void trace_words_print_oddities(FILE *out, const json_t *report)
 {
     static const struct class_words odd[] = {
         {"unmatched_sends", "send without its receive", "sends without their receives"},
@@ -114,10 +115,10 @@ static void print_oddities(FILE *out, const json_t *report)
     };
     const char *before = "Not checked, or inconsistent: ";
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        const json_int_t n = count_of(report, "", odd[i].key);
+        const json_int_t n = trace_words_count_of(report, "", odd[i].key);
         if (n > 0) {
             (void)fprintf(out, "%s", before);
-            print_count(out, n, odd[i].one, odd[i].many);
+            trace_words_print_count(out, n, odd[i].one, odd[i].many);
             before = ", ";
         }
     }
@@ -126,135 +127,140 @@ static void print_oddities(FILE *out, const json_t *report)
     }
 }
 
-static void print_size(FILE *out, const json_t *report)
+static void trace_words_print_size(FILE *out, const json_t *report)
 {
     (void)fprintf(out, "%s: ", json_string_value(json_object_get(report, "archive")));
-    print_count(out, count_of(report, "", "events"), "event", "events");
+    trace_words_print_count(out, trace_words_count_of(report, "", "events"), "event", "events");
     (void)fprintf(out, " of ");
-    print_count(out, count_of(report, "", "locations"), "location", "locations");
+    trace_words_print_count(out, trace_words_count_of(report, "", "locations"), "location",
+                            "locations");
     (void)fprintf(out, " on ");
-    print_count(out, count_of(report, "", "nodes"), "node", "nodes");
+    trace_words_print_count(out, trace_words_count_of(report, "", "nodes"), "node", "nodes");
     (void)fprintf(out, ", ");
-    print_count(out, count_of(report, "", "messages"), "message", "messages");
+    trace_words_print_count(out, trace_words_count_of(report, "", "messages"), "message",
+                            "messages");
     (void)fprintf(out, ", ");
-    print_count(out, count_of(report, "", "collectives"), "collective", "collectives");
+    trace_words_print_count(out, trace_words_count_of(report, "", "collectives"), "collective",
+                            "collectives");
     (void)fprintf(out, ".\n");
 }
 
-static void print_check(FILE *out, const json_t *report)
+static void trace_words_print_check(FILE *out, const json_t *report)
 {
-    print_size(out, report);
+    trace_words_print_size(out, report);
     (void)fprintf(out, "Found ");
-    print_violations(out, report, "");
+    trace_words_print_violations(out, report, "");
     (void)fprintf(out, ", in ");
-    print_count(out, trace_words_sum_of(report, "", "pairs_"), "pair", "pairs");
+    trace_words_print_count(out, trace_words_sum_of(report, "", "pairs_"), "pair", "pairs");
     (void)fprintf(out, ".\n");
     if (trace_words_sum_of(report, "raw_", "violations_") !=
         trace_words_sum_of(report, "", "violations_")) {
         (void)fprintf(out, "As recorded, without the archive's clock offsets: ");
-        print_violations(out, report, "raw_");
+        trace_words_print_violations(out, report, "raw_");
         (void)fprintf(out, ".\n");
     }
-    print_oddities(out, report);
+    trace_words_print_oddities(out, report);
 }
 
 /* What the clocks' maps alone did. */
-static void print_presync(FILE *out, const json_t *report)
+static void trace_words_print_presync(FILE *out, const json_t *report)
 {
     const char *presync = json_string_value(json_object_get(report, "presync"));
     if (presync && strcmp(presync, "none") != 0 &&
         trace_words_sum_of(report, "raw_", "violations_") !=
             trace_words_sum_of(report, "presync_", "violations_")) {
         (void)fprintf(out, "The archive's clock offsets leave ");
-        print_violations(out, report, "presync_");
+        trace_words_print_violations(out, report, "presync_");
         (void)fprintf(out, ".\n");
     }
-    const json_int_t threads = count_of(report, "", "thread_clocks");
+    const json_int_t threads = trace_words_count_of(report, "", "thread_clocks");
     if (threads > 0) {
-        print_count(
+        trace_words_print_count(
             out, threads, "thread contradicts the clock of its process and has one of its own",
             "threads contradict the clocks of their processes and have clocks of their own");
         (void)fprintf(out, ".\n");
     }
     if (presync && strcmp(presync, "messages") == 0) {
         (void)fprintf(out, "Clocks fitted to the messages leave ");
-        print_violations(out, report, "fit_");
+        trace_words_print_violations(out, report, "fit_");
         (void)fprintf(out, ".\n");
     }
 }
 
 /* The intervals that changed by more than the asked slope, the worst of them by name. */
-static void print_forced(FILE *out, const json_t *report)
+static void trace_words_print_forced(FILE *out, const json_t *report)
 {
-    const json_int_t count = count_of(report, "", "forced_intervals");
+    const json_int_t count = trace_words_count_of(report, "", "forced_intervals");
     const json_t *worst = json_array_get(json_object_get(report, "forced"), 0);
     if (count == 0 || !worst) {
         return;
     }
     (void)fprintf(out, "Messages force a larger change on ");
-    print_count(out, count, "interval", "intervals");
+    trace_words_print_count(out, count, "interval", "intervals");
     (void)fprintf(
         out, " between neighbouring events; the largest is that of location %lld at %lld, from ",
-        (long long)count_of(worst, "", "location"), (long long)count_of(worst, "", "stamp"));
-    print_duration(out, trace_words_number_of(worst, "", "input_ns"));
+        (long long)trace_words_count_of(worst, "", "location"),
+        (long long)trace_words_count_of(worst, "", "stamp"));
+    trace_words_print_duration(out, trace_words_number_of(worst, "", "input_ns"));
     (void)fprintf(out, " to ");
-    print_duration(out, trace_words_number_of(worst, "", "output_ns"));
+    trace_words_print_duration(out, trace_words_number_of(worst, "", "output_ns"));
     if (json_object_get(worst, "clock_error_ns")) {
         (void)fprintf(out, " (its clock is known to +-");
-        print_duration(out, trace_words_number_of(worst, "", "clock_error_ns"));
+        trace_words_print_duration(out, trace_words_number_of(worst, "", "clock_error_ns"));
         (void)fprintf(out, ")");
     }
     (void)fprintf(out, ".\n");
 }
 
-static void print_amortisation(FILE *out, const json_t *report)
+static void trace_words_print_amortisation(FILE *out, const json_t *report)
 {
-    const json_int_t passes = count_of(report, "", "passes");
+    const json_int_t passes = trace_words_count_of(report, "", "passes");
     if (passes == 0) {
         return;
     }
     (void)fprintf(out, "The logical clock (");
-    print_count(out, passes, "pass", "passes");
+    trace_words_print_count(out, passes, "pass", "passes");
     (void)fprintf(out, ", gamma %g) moved ", trace_words_number_of(report, "", "gamma"));
-    print_count(out, count_of(report, "", "moved_events"), "event", "events");
+    trace_words_print_count(out, trace_words_count_of(report, "", "moved_events"), "event",
+                            "events");
     (void)fprintf(out, " by up to ");
-    print_duration(out, trace_words_number_of(report, "", "max_shift_ns"));
+    trace_words_print_duration(out, trace_words_number_of(report, "", "max_shift_ns"));
     (void)fprintf(out, ", at a slope of up to %.3g %% (%.3g %% asked",
                   100 * trace_words_number_of(report, "", "largest_slope"),
                   100 * trace_words_number_of(report, "", "asked_slope"));
     (void)fprintf(out, ").\n");
-    print_forced(out, report);
+    trace_words_print_forced(out, report);
 }
 
-static void print_truth(FILE *out, const json_t *truth)
+static void trace_words_print_truth(FILE *out, const json_t *truth)
 {
     if (truth) {
         (void)fprintf(out, "Root mean square distance to the truth: ");
-        print_duration(out, trace_words_number_of(truth, "", "input_rms_ns"));
+        trace_words_print_duration(out, trace_words_number_of(truth, "", "input_rms_ns"));
         (void)fprintf(out, " before, ");
-        print_duration(out, trace_words_number_of(truth, "", "output_rms_ns"));
+        trace_words_print_duration(out, trace_words_number_of(truth, "", "output_rms_ns"));
         (void)fprintf(out, " now; apart from a line that all have in common ");
-        print_duration(out, trace_words_number_of(truth, "", "input_aligned_rms_ns"));
+        trace_words_print_duration(out, trace_words_number_of(truth, "", "input_aligned_rms_ns"));
         (void)fprintf(out, " before, ");
-        print_duration(out, trace_words_number_of(truth, "", "output_aligned_rms_ns"));
+        trace_words_print_duration(out, trace_words_number_of(truth, "", "output_aligned_rms_ns"));
         (void)fprintf(out, " now.\n");
     }
 }
 
-static void print_correct(FILE *out, const json_t *report)
+static void trace_words_print_correct(FILE *out, const json_t *report)
 {
-    print_size(out, report);
+    trace_words_print_size(out, report);
     (void)fprintf(out, "Found ");
-    print_violations(out, report, "raw_");
+    trace_words_print_violations(out, report, "raw_");
     (void)fprintf(out, ".\n");
-    print_presync(out, report);
-    print_amortisation(out, report);
+    trace_words_print_presync(out, report);
+    trace_words_print_amortisation(out, report);
     (void)fprintf(out, "%s, written now, has ",
                   json_string_value(json_object_get(report, "output")));
-    print_violations(out, report, "");
+    trace_words_print_violations(out, report, "");
     (void)fprintf(out, ".\n");
-    print_truth(out, json_object_get(report, "truth"));
-    print_oddities(out, report);
+    trace_words_print_truth(out, json_object_get(report, "truth"));
+    trace_words_print_oddities(out, report);
 }
 
 /* Lines no longer than a terminal, broken between words. */
@@ -287,9 +293,9 @@ void trace_words_print(const json_t *report)
         return;
     }
     if (check) {
-        print_check(out, report);
+        trace_words_print_check(out, report);
     } else {
-        print_correct(out, report);
+        trace_words_print_correct(out, report);
     }
     if (fclose(out) == 0) {
         trace_words_print_wrapped(text);

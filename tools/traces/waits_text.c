@@ -62,7 +62,7 @@ static const char *state_words(const char *state)
 }
 
 /* Cut to a width in characters ("×" is one character, of two bytes); returns what is left of it. */
-static int put_cut(const char *name, int width)
+static int waits_text_put_cut(const char *name, int width)
 {
     int length = 0;
     const char *end = name;
@@ -77,13 +77,13 @@ static int put_cut(const char *name, int width)
     return width - length;
 }
 
-static void put_padded(const char *name, int width)
+static void waits_text_put_padded(const char *name, int width)
 {
-    printf("%*s", put_cut(name, width), "");
+    printf("%*s", waits_text_put_cut(name, width), "");
 }
 
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
-static void put_share(const json_t *object, double rank_time)
+static void waits_text_put_share(const json_t *object, double rank_time)
 {
     const double share = 100 * text_number(object, "wait_s") / rank_time;
     const double low = 100 * text_number(object, "wait_low_s") / rank_time;
@@ -100,11 +100,11 @@ static void put_share(const json_t *object, double rank_time)
         (void)snprintf(cell, sizeof cell, "%s%.1f %% ± %.1f", strcmp(kind, "about") == 0 ? "~" : "",
                        share, (high - low) / 2);
     }
-    put_padded(cell, SHARE_WIDTH);
+    waits_text_put_padded(cell, SHARE_WIDTH);
 }
 
 /* The site that has most of a state. */
-static const json_t *worst_site(const json_t *report, const char *state)
+static const json_t *waits_text_worst_site(const json_t *report, const char *state)
 {
     const json_t *worst = NULL;
     size_t i = 0;
@@ -119,7 +119,7 @@ static const json_t *worst_site(const json_t *report, const char *state)
     return worst;
 }
 
-static const json_t *total_of(const json_t *report, const char *state)
+static const json_t *waits_text_total_of(const json_t *report, const char *state)
 {
     size_t i = 0;
     json_t *row = NULL;
@@ -134,7 +134,7 @@ static const json_t *total_of(const json_t *report, const char *state)
 }
 
 /* The last two regions of a path. */
-static const char *short_site(const char *site)
+static const char *waits_text_short_site(const char *site)
 {
     const char *last = strrchr(site, '/');
     if (!last) {
@@ -146,26 +146,26 @@ static const char *short_site(const char *site)
     return last;
 }
 
-static void print_state(const json_t *report, const json_t *total, double rank_time)
+static void waits_text_print_state(const json_t *report, const json_t *total, double rank_time)
 {
     const char *state = member_text(total, "state");
-    const json_t *site = worst_site(report, state);
+    const json_t *site = waits_text_worst_site(report, state);
     printf("  ");
-    put_padded(state_words(state), NAME_WIDTH - 2);
+    waits_text_put_padded(state_words(state), NAME_WIDTH - 2);
     printf("%9.4g s  ", text_number(total, "wait_s"));
-    put_share(total, rank_time);
+    waits_text_put_share(total, rank_time);
     if (site) {
         printf("  ");
-        (void)put_cut(short_site(member_text(site, "site")), SITE_WIDTH);
+        (void)waits_text_put_cut(waits_text_short_site(member_text(site, "site")), SITE_WIDTH);
     }
     printf("\n");
     if (strcmp(state, "late-sender") == 0) {
-        const json_t *wrong = total_of(report, "wrong-order");
+        const json_t *wrong = waits_text_total_of(report, "wrong-order");
         if (wrong) {
             printf("    ");
-            put_padded("in the wrong order", NAME_WIDTH - 4);
+            waits_text_put_padded("in the wrong order", NAME_WIDTH - 4);
             printf("%9.4g s  ", text_number(wrong, "wait_s"));
-            put_share(wrong, rank_time);
+            waits_text_put_share(wrong, rank_time);
             printf("\n");
         }
     }
@@ -194,22 +194,22 @@ static void rows_keep(struct row_list *list, const json_t *row, const char *key)
 }
 
 /* States, largest first. */
-static void print_states(const json_t *report, double rank_time)
+static void waits_text_print_states(const json_t *report, double rank_time)
 {
     struct row_list list = {.most = STATES_SHOWN};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const json_t *total = total_of(report, words[i].state);
+        const json_t *total = waits_text_total_of(report, words[i].state);
         if (total && text_number(total, "wait_s") > 0) {
             rows_keep(&list, total, "wait_s");
         }
     }
     for (size_t i = 0; i < list.count; i++) {
-        print_state(report, list.rows[i], rank_time);
+        waits_text_print_state(report, list.rows[i], rank_time);
     }
 }
 
 /* A sentence in as many lines as a terminal needs for it. */
-static void put_wrapped(const char *text)
+static void text_put_wrapped(const char *text)
 {
     size_t room = SCREEN_COLUMNS;
     while (*text) {
@@ -239,10 +239,10 @@ static void waits_text_print_head(const json_t *whole)
     (void)snprintf(head, sizeof head, "%.512s: %.0f rank%s, %.0f node%s, %.4g s; %s",
                    member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", nodes,
                    nodes == 1 ? "" : "s", text_number(whole, "wall_s"), clock);
-    put_wrapped(head);
+    text_put_wrapped(head);
 }
 
-static const json_t *nth_of(const json_t *report, const char *type, size_t n)
+static const json_t *waits_text_nth_of(const json_t *report, const char *type, size_t n)
 {
     size_t i = 0;
     json_t *row = NULL;
@@ -256,34 +256,34 @@ static const json_t *nth_of(const json_t *report, const char *type, size_t n)
 }
 
 /* "rank 5  smooth", and the thread where it is not the process's first. */
-static void put_cause(const json_t *row, int width)
+static void waits_text_put_cause(const json_t *row, int width)
 {
     char name[80];
     (void)snprintf(name, sizeof name, "rank %.0f  %s", text_number(row, "rank"),
-                   short_site(member_text(row, "site")));
-    put_padded(name, width);
+                   waits_text_short_site(member_text(row, "site")));
+    waits_text_put_padded(name, width);
 }
 
-static void print_causes(const json_t *report, const json_t *whole)
+static void waits_text_print_causes(const json_t *report, const json_t *whole)
 {
     enum { WIDTH = 34 };
     const double wait = text_number(whole, "wait_raw_s");
     for (size_t i = 0; i < CAUSES_SHOWN; i++) {
-        const json_t *row = nth_of(report, "wait-cause", i);
+        const json_t *row = waits_text_nth_of(report, "wait-cause", i);
         if (!row) {
             break;
         }
         if (i == 0) {
-            put_padded("caused by", WIDTH);
+            waits_text_put_padded("caused by", WIDTH);
             printf("    direct   passed on  of waiting\n");
         }
         printf("  ");
-        put_cause(row, WIDTH - 2);
+        waits_text_put_cause(row, WIDTH - 2);
         printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f\n", text_number(row, "direct_s"),
                text_number(row, "indirect_s"), 100 * text_number(row, "share"),
                50 * (text_number(row, "share_high") - text_number(row, "share_low")));
     }
-    const json_t *first = nth_of(report, "wait-cause", 0);
+    const json_t *first = waits_text_nth_of(report, "wait-cause", 0);
     if (first && text_number(first, "first_draws") < text_number(first, "draws")) {
         printf("  The first of these is not certain to have caused most.\n");
     }
@@ -309,7 +309,7 @@ static const json_t *text_longest(const json_t *report, const char *of)
     return best;
 }
 
-static void print_critical(const json_t *report)
+static void waits_text_print_critical(const json_t *report)
 {
     const json_t *rank = text_longest(report, "rank");
     const json_t *site = text_longest(report, "site");
@@ -318,15 +318,15 @@ static void print_critical(const json_t *report)
                100 * text_number(rank, "share"),
                50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
                100 * text_number(site, "share"));
-        put_padded(short_site(member_text(site, "site")), 20);
+        waits_text_put_padded(waits_text_short_site(member_text(site, "site")), 20);
         printf("imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
 
-static void print_site(const json_t *row)
+static void waits_text_print_site(const json_t *row)
 {
     printf("  ");
-    put_padded(short_site(member_text(row, "site")), 32);
+    waits_text_put_padded(waits_text_short_site(member_text(row, "site")), 32);
     printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", text_number(row, "time_s"),
            100 * text_number(row, "skew_share"),
            50 * (text_number(row, "skew_high") - text_number(row, "skew_low")),
@@ -334,7 +334,7 @@ static void print_site(const json_t *row)
 }
 
 /* Collectives by the time that they took, the longest first. */
-static void print_sites(const json_t *report)
+static void waits_text_print_sites(const json_t *report)
 {
     struct row_list list = {.most = SITES_SHOWN};
     size_t at = 0;
@@ -346,15 +346,15 @@ static void print_sites(const json_t *report)
         }
     }
     if (list.count > 0) {
-        put_padded("collective", 34);
+        waits_text_put_padded("collective", 34);
         printf("      time   skew        verdict\n");
     }
     for (size_t i = 0; i < list.count; i++) {
-        print_site(list.rows[i]);
+        waits_text_print_site(list.rows[i]);
     }
 }
 
-static void print_left_out(const json_t *whole)
+static void waits_print_left_out(const json_t *whole)
 {
     const json_t *left = json_object_get(whole, "left_out");
     const char *key = NULL;
@@ -369,7 +369,7 @@ static void print_left_out(const json_t *whole)
                                  used ? ", " : "left out: ", json_integer_value(value), key);
         }
     }
-    put_wrapped(text);
+    text_put_wrapped(text);
 }
 
 void waits_text_print(const json_t *report)
@@ -377,12 +377,12 @@ void waits_text_print(const json_t *report)
     const json_t *whole = json_array_get(report, 0);
     const double rank_time = text_number(whole, "rank_time_s");
     waits_text_print_head(whole);
-    put_padded("waiting", NAME_WIDTH);
+    waits_text_put_padded("waiting", NAME_WIDTH);
     printf("%9.4g s  ", text_number(whole, "wait_s"));
-    put_share(whole, rank_time);
+    waits_text_put_share(whole, rank_time);
     printf("  decidable %.1f %%\n", 100 * text_number(whole, "decidable"));
-    print_states(report, rank_time);
-    const json_t *possible = total_of(report, "late-receiver-possible");
+    waits_text_print_states(report, rank_time);
+    const json_t *possible = waits_text_total_of(report, "late-receiver-possible");
     if (possible) {
         printf("  late receiver, possibly: %.4g s more\n", text_number(possible, "wait_s"));
     }
@@ -391,9 +391,9 @@ void waits_text_print(const json_t *report)
                "the archive does not state the errors; 'ictus trace' records clocks with\n"
                "their errors.\n");
     } else {
-        print_causes(report, whole);
-        print_critical(report);
-        print_sites(report);
+        waits_text_print_causes(report, whole);
+        waits_text_print_critical(report);
+        waits_text_print_sites(report);
     }
-    print_left_out(whole);
+    waits_print_left_out(whole);
 }
