@@ -65,8 +65,7 @@ static bool operation_name(const struct dialect *dialect, const char *variable, 
            strcmp(variable + prefix + length - ends, dialect->suffix) == 0;
 }
 
-static bool select_open_operation(const struct dialect *dialect, int index,
-                                  struct operation *operation)
+static bool select_open_one(const struct dialect *dialect, int index, struct operation *operation)
 {
     struct variable *v = &operation->variable;
     if (!ictusi_variable_open(index, v)) {
@@ -122,7 +121,7 @@ static int select_add_operation(struct ictus_selector *s, int index, const char 
         return ICTUS_ERR_NOMEM;
     }
     (void)snprintf(operation->name, sizeof(operation->name), "%s", name);
-    if (s->count == OPERATIONS_MAX || !select_open_operation(s->dialect, index, operation)) {
+    if (s->count == OPERATIONS_MAX || !select_open_one(s->dialect, index, operation)) {
         free(operation);
         return ICTUS_OK;
     }
@@ -395,7 +394,6 @@ int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct 
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
     (void)selector_restore(s);
-    /* It reduces over all processes, which must not run under the choice that is to be tried. */
     int err = ictusi_trial_prepare(f->plain, message, &trial);
     if (err) {
         (void)selector_settle(s, f);

@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,17 @@ static void *maker(void *comm)
     return NULL;
 }
 
+/* Whether this was one of theirs. */
+static bool threads_do(const char *what)
+{
+    const bool make = strcmp(what, "makers") == 0;
+    if (!make && strcmp(what, "threads") != 0) {
+        return false;
+    }
+    threads(make ? maker : thread);
+    return true;
+}
+
 static int session(void)
 {
 #if MPI_VERSION >= 4
@@ -168,10 +180,6 @@ static void do_one(const char *what)
         clock_is_global();
     } else if (strcmp(what, "late") == 0) {
         late();
-    } else if (strcmp(what, "threads") == 0) {
-        threads(thread);
-    } else if (strcmp(what, "makers") == 0) {
-        threads(maker);
     } else if (strcmp(what, "abort") == 0) {
         barriers(MPI_COMM_WORLD, 10);
         if (rank == size - 1) {
@@ -195,7 +203,7 @@ static void do_one(const char *what)
         MPI_Barrier(MPI_COMM_WORLD);
     } else if (strcmp(what, "control") == 0) {
         MPI_Pcontrol(1);
-    } else if (strcmp(what, "nothing") != 0) {
+    } else if (!threads_do(what) && strcmp(what, "nothing") != 0) {
         CHECK(!what);
     }
 }
