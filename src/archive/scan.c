@@ -94,8 +94,8 @@ static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
 }
 
 /*
- * What was called from here on until recording is switched on again nobody knows. What happens
- * before a location's first point makes it late, which is no gap where all are.
+ * Nobody knows what is called from here on until recording is switched on again. A location that
+ * is switched off before its first point starts late, which is not a gap if all start late.
  */
 static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
                                           uint64_t position, void *data,

@@ -115,7 +115,7 @@ static void window_adopt(struct call *c, void *memory)
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
     void **now =
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
-    /* There is no other set: a plan for what is prepared once cannot ask for more than one. */
+    /* This is the only set: a plan for what is prepared once cannot ask for more. */
     free(set[0]);
     set[0] = memory;
     *now = memory;

@@ -109,7 +109,7 @@ static struct model_delay delay_new(const struct clock_model *m, const struct se
 /*
  * The delays of a pair in one direction, in the order of time. Cells without a message have none,
  * so a pair that talks seldom takes little room. Whether this direction contradicts the clocks and
- * had not been seen before. Directions that were known are no news, or looking would go on as long
+ * had not been seen before. Directions that were known do not count, or looking would go on as long
  * as anything contradicts.
  */
 static bool clock_model_fill_way(const struct clock_model *m, struct seeing *s,

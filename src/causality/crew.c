@@ -46,7 +46,7 @@ void ictusi_crew_run(int threads, uint32_t count, void (*job)(void *self, uint32
     int made = 0;
     atomic_init(&crew.next, 0);
     /*
-     * The caller works as well. A thread that cannot be made is no error: the others do its jobs.
+     * The caller works as well. If a thread cannot be made, the others do its jobs.
      */
     while (made + 1 < most && (uint32_t)made + 1 < count &&
            pthread_create(&others[made], NULL, crew_take_jobs, &crew) == 0) {

@@ -13,8 +13,8 @@ struct easing {
  * The shift of point i: that of the forward pass, or of the ramp if that is larger. Seen from the
  * end, shifts fall at most by `slope` for each tick: so an event that was moved pulls those before
  * it along, and an interval shrinks by that share at most (backward amortisation, B07). The line is
- * rounded down, so that no interval shrinks by more. At the end there is no ramp yet, whose shift
- * of 0 every lead reaches.
+ * rounded down, so that no interval shrinks by more. A ramp of shift 0, which every lead reaches,
+ * stands for the one that does not exist yet at the end.
  */
 static int64_t easing_shift(struct easing *ramp, const struct points *points, uint64_t i)
 {

@@ -201,7 +201,7 @@ void ictusi_match_drop_cancelled(struct matching *m)
     }
 }
 
-/* How many calls of this kind a member has made on the communicator; a NULL is no memory. */
+/* How many calls of this kind a member has made on the communicator; NULL: out of memory. */
 int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
 {
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);

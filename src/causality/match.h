@@ -126,8 +126,8 @@ void ictusi_match_drop_cancelled(struct matching *matching);
 int ictusi_match_collective(struct matching *matching, const struct collective_call *call);
 
 /*
- * A location has been read: once all have been read that collectives wait for, add these, each
- * process's by time. LAYOUT_NONE: there are no more locations. Errors: ICTUS_ERR_NOMEM.
+ * A location has been read. Once all that collectives wait for have been read, add these, each
+ * process's by time. LAYOUT_NONE: this was the last location. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_match_location_end(struct matching *matching, uint32_t location);
 

@@ -62,8 +62,8 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
 
 /*
  * As OTF2's own readers do: straight between records, and on beyond the first and last. A record
- * that is no later than the one before is left out: no line goes through two offsets at one
- * instant.
+ * that is not later than the one before is left out, because a line cannot go through two offsets
+ * at one instant.
  */
 static int presync_as_archive(struct clock_map *map, const struct layout_location *location)
 {

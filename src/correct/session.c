@@ -496,7 +496,7 @@ static int64_t session_given_latency(const struct session *s, bool same_unit, do
 
 /*
  * The table of least delays between units, ticks, for the logical clock: what the user said, else
- * what the trace shows. Of too many units there is no table but one number.
+ * what the trace shows. For too many units one number replaces the table.
  */
 int ictusi_session_latency(struct session *s, double network_s, double node_s)
 {
@@ -504,7 +504,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
     int err = ICTUS_OK;
     free(s->latency.table);
     s->latency.table = NULL;
-    /* Where there is no table, and through the nodes of collectives: the least of all. */
+    /* The least of all delays serves without a table, and through the nodes of collectives. */
     s->latency.least = 1;
     if (network_s >= 0) {
         const int64_t network = ticks_of(s, network_s);

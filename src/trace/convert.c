@@ -468,7 +468,7 @@ static void convert_release_read(char **from, const uint64_t *to)
 }
 
 /*
- * One window's records. The first words that are no record end it: a
+ * One window's records. The first words that are not a record end it: a
  * window that was not filled is zeros from there on, and so is the head of a record that a killed
  * process was still writing. @return whether it had any
  */

@@ -63,7 +63,7 @@ static int recorder_touch_window(void *memory, size_t bytes)
 
 /*
  * Map the window at the end of the file. Beyond soft there is room for two of the longest records:
- * for the one that passes it, and for what is said when there is no other window.
+ * for the one that passes it, and for what is said when no other window can be had.
  */
 static int recorder_map_window(struct recorder *r)
 {

@@ -379,7 +379,7 @@ int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request 
     return count;
 }
 
-/* Those that the call did not complete; what it completed is no longer held. */
+/* Return those that the call did not complete; those that it did are not held any more. */
 void ictusi_tracer_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {

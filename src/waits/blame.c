@@ -150,8 +150,9 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
 }
 
 /*
- * Rates that a call opens, now that everybody has charged it. The call's own wait is no part of it:
- * it came after the instant at which the call was entered, which is what the others waited for.
+ * Rates that a call opens, now that everybody has charged it. The call's own wait is not part of
+ * them: it came after the instant at which the call was entered, which is what the others waited
+ * for.
  */
 static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 {
