@@ -11,6 +11,7 @@
 #include "tracer/requests.h"
 #include "tracer/rma.h"
 #include "tracer/sessions.h"
+#include "tracer/spawn.h"
 #include "tracer/tracer.h"
 
 #include <ictus/api.h>

@@ -92,10 +92,16 @@ NEIGHBORS = {
                   "ictusi_tracer_track_ineighbor(r, *request, &made)"),
     "neighbor_init": ("", "ictusi_tracer_track_neighbor_init(r, *request, comm, &args)"),
 }
-# Calls that matter before there is a trace, too (sessions.h): what comes before and after them, recorded or not.
+# Calls that matter before there is a trace (sessions.h) or while recording is off (spawn.h), too: what comes before and after
+# them, recorded or not.
 AROUND = {
     "session_init": ("ictusi_sessions_enter()", "ictusi_sessions_opened(err)"),
     "session_finalize": ("ictusi_sessions_closing()", "ictusi_sessions_closed(err)"),
+    "comm_spawned": ("const MPI_Info given = info;\n    info = ictusi_spawn_info(root, comm, info)",
+                     "ictusi_spawn_info_free(info, given)"),
+    "comm_spawned_each": ("const MPI_Info *const given = array_of_info;\n"
+                          "    array_of_info = ictusi_spawn_infos(root, comm, count, array_of_info)",
+                          "ictusi_spawn_infos_free(array_of_info, count, given)"),
     "comm_all": ("const struct begin_call begin = {.function = %s, .from = from, .entered = ictusi_tracer_stamp()}",
                  "ictusi_sessions_made(begin, err, newcomm, stringtag)"),
 }
@@ -109,6 +115,8 @@ MADE = {
     "comm_all": "ictusi_comm_text(*{0}, stringtag)",
     "comm_port": "ictusi_comm_port(*{0}, port_name)",
     "comm_met": 'ictusi_comm_port(*{0}, "")',
+    "comm_spawned": 'ictusi_comm_port(*{0}, "")',
+    "comm_spawned_each": 'ictusi_comm_port(*{0}, "")',
 }
 COLL_FIELDS = {
     "sendbuf": ".sendbuf = sendbuf", "recvbuf": ".recvbuf = recvbuf",

@@ -4,6 +4,7 @@
 
 #include <ictus/text.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,39 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
         }
     }
     return ICTUS_OK;
+}
+
+/* `ictus trace` sets every variable of a number, also where the option was not given. */
+static bool setting_is_default(const struct setting_row *row, const char *given)
+{
+    union {
+        double seconds;
+        uint64_t bytes;
+        int64_t integer;
+        bool flag;
+    } values[2];
+    memset(values, 0, sizeof(values));
+    if (!given || !given[0]) {
+        return true;
+    }
+    return row->type != SETTING_TEXT && !settings_read_number(row, given, &values[0]) &&
+           !settings_read_number(row, row->fallback, &values[1]) &&
+           memcmp(&values[0], &values[1], sizeof(values[0])) == 0;
+}
+
+size_t ictusi_settings_lines(char *text, size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *given = getenv(rows[i].variable);
+        if (!setting_is_default(&rows[i], given)) {
+            const int length =
+                snprintf(used < room ? text + used : NULL, used < room ? room - used : 0, "%s%s=%s",
+                         used > 0 ? "\n" : "", rows[i].variable, given);
+            used += length > 0 ? (size_t)length : 0;
+        }
+    }
+    return used;
 }
 
 /* Windows are mapped: whole pages, and not so few that a thread maps all the time. */

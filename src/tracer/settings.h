@@ -43,6 +43,13 @@ bool ictusi_settings_wanted(void);
 int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why);
 
 /*
+ * Write the variables that differ from their defaults as lines of NAME=VALUE, for the environment
+ * of another process. @return how many bytes that takes without the closing null; where it is not
+ * less than room, the text is cut off
+ */
+size_t ictusi_settings_lines(char *text, size_t room);
+
+/*
  * How the buffer is shared out: half of it is windows of all threads, a quarter the table of
  * requests, and the rest what else recording takes. When the archive is written the windows have
  * been let go.

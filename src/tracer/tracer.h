@@ -60,6 +60,7 @@ struct tracer {
     _Atomic uint64_t lost;      /* calls of threads that had no file */
     _Atomic bool muted;         /* recording is switched off */
     _Atomic bool log_failed;    /* a line of the log could not be written */
+    _Atomic bool spawns_told;   /* that spawned processes cannot be traced */
     /* Threads: recorders ever made, and those whose threads have ended and that can be reused. */
     pthread_mutex_t lock;
     pthread_key_t key;

@@ -193,6 +193,35 @@ static void limits_are_kept(void)
     }
 }
 
+/* What another process is told: nothing of what is as if it were not set, however it is written. */
+static void differences_are_lines(void)
+{
+    static const char expected[] = "ICTUS_TRACE_OUTPUT=/tmp/a b\nICTUS_TRACE_RESYNC_EVERY=2\n"
+                                   "ICTUS_TRACE_WINDOW=64K\nICTUS_TRACE_KEEP=1";
+    static const char *const given[][2] = {
+        {"OUTPUT", "/tmp/a b"}, {"SCRATCH", ""},   {"METRICS_EVERY", "0.001000000"},
+        {"RESYNC_EVERY", "2"},  {"WINDOW", "64K"}, {"BUFFER", "16777216"},
+        {"KEEP", "1"},          {"QUIET", "0"},
+    };
+    char text[sizeof(expected)];
+    char name[64];
+    CHECK(ictusi_settings_lines(text, sizeof(text)) == 0);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        (void)snprintf(name, sizeof(name), "ICTUS_TRACE_%s", given[i][0]);
+        (void)setenv(name, given[i][1], 1);
+    }
+    CHECK(ictusi_settings_lines(text, sizeof(text)) == strlen(expected));
+    CHECK_STR(text, expected);
+    /* Too little room, and none: the length is told all the same. */
+    CHECK(ictusi_settings_lines(text, 40) == strlen(expected));
+    CHECK(strlen(text) == 39 && strncmp(text, expected, 39) == 0);
+    CHECK(ictusi_settings_lines(text, 0) == strlen(expected));
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        (void)snprintf(name, sizeof(name), "ICTUS_TRACE_%s", given[i][0]);
+        (void)unsetenv(name);
+    }
+}
+
 /* Windows take half of the buffer, the table of requests a quarter; a window is of whole 64 KiB. */
 static void buffer_is_shared_out(void)
 {
@@ -294,6 +323,7 @@ int main(void)
 {
     variables_set_their_members();
     limits_are_kept();
+    differences_are_lines();
     buffer_is_shared_out();
     lists_are_followed_in_order();
     unknown_names_are_refused();
