@@ -64,7 +64,9 @@ static int setting_read(const struct setting_row *row, const char *text, char *m
     return ICTUS_OK;
 }
 
-static int settings_read_number(const struct setting_row *row, const char *text, void *member)
+/* @param value: the member's, whatever its type */
+static int settings_read_number(const struct setting_row *row, const char *text, void *member,
+                                double *value)
 {
     double real = 0.0;
     int64_t integer = 0;
@@ -91,6 +93,7 @@ static int settings_read_number(const struct setting_row *row, const char *text,
         *(int64_t *)member = integer;
         break;
     }
+    *value = real;
     return err || real < row->min || real > row->max ? ICTUS_ERR_SPEC : ICTUS_OK;
 }
 
@@ -101,12 +104,13 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
         const char *given = getenv(row->variable);
         const char *text = given && given[0] ? given : row->fallback;
         void *member = (char *)settings + row->offset;
+        double value = 0.0;
         if (row->type == SETTING_TEXT) {
             const int err = setting_read(row, text, member, why);
             if (err) {
                 return err;
             }
-        } else if (settings_read_number(row, text, member)) {
+        } else if (settings_read_number(row, text, member, &value)) {
             return ictus_because(why, ICTUS_ERR_SPEC, "%s=%.80s: must be between %g and %g",
                                  row->variable, text, row->min, row->max);
         }
@@ -117,19 +121,15 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
 /* `ictus trace` sets every variable of a number, also where the option was not given. */
 static bool setting_is_default(const struct setting_row *row, const char *given)
 {
-    union {
-        double seconds;
-        uint64_t bytes;
-        int64_t integer;
-        bool flag;
-    } values[2];
-    memset(values, 0, sizeof(values));
-    if (!given || !given[0]) {
-        return true;
+    struct trace_settings scratch;
+    double values[2];
+    if (!given || !given[0] || row->type == SETTING_TEXT) {
+        return !given || !given[0];
     }
-    return row->type != SETTING_TEXT && !settings_read_number(row, given, &values[0]) &&
-           !settings_read_number(row, row->fallback, &values[1]) &&
-           memcmp(&values[0], &values[1], sizeof(values[0])) == 0;
+    void *member = (char *)&scratch + row->offset;
+    return !settings_read_number(row, given, member, &values[0]) &&
+           !settings_read_number(row, row->fallback, member, &values[1]) &&
+           !(values[0] < values[1]) && !(values[0] > values[1]);
 }
 
 size_t ictusi_settings_lines(char *text, size_t room)
