@@ -201,7 +201,7 @@ static void file_is_refused(const char *path, const char *lines, const char *rea
     MPI_Barrier(MPI_COMM_WORLD);
     (void)snprintf(text, sizeof(text), "graph:file=%s", path);
     REQUIRE(!ictusi_topology_read(text, &options, &why));
-    CHECK(ictusi_topology_init(&topology, &options, 0, check_size, &why) != ICTUS_OK);
+    CHECK(ictusi_topology_init(&topology, &options, 0, check_size, &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, reason));
     MPI_Barrier(MPI_COMM_WORLD);
 }

@@ -3,6 +3,7 @@
  * noticed. */
 #include "../check.h"
 
+#include "archive/copy.h"
 #include "archive/flush.h"
 #include "archive/metric_names.h"
 #include "archive/output.h"
@@ -311,6 +312,36 @@ static void companions_are_copied(void)
     CHECK(access(partial, F_OK) != 0);
 }
 
+/* A copy never becomes its own input, however either is named, nor takes the place of anything. */
+static void copies_need_a_place(const char *path)
+{
+    char anchor[128], other[128], gone[128], dangling[128];
+    (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
+    (void)snprintf(other, sizeof other, "%s/extreme", root);
+    (void)snprintf(gone, sizeof gone, "%s/gone/traces.otf2", root);
+    (void)snprintf(dangling, sizeof dangling, "%s/dangling", root);
+    REQUIRE(symlink(gone, dangling) == 0);
+    const struct {
+        const char *in, *out;
+        int err;
+        const char *reason;
+    } cases[] = {{path, path, ICTUS_ERR_ARG, "must not be the input"},
+                 {anchor, path, ICTUS_ERR_ARG, "must not be the input"},
+                 {anchor, anchor, ICTUS_ERR_EXISTS, "exists already"},
+                 {path, other, ICTUS_ERR_EXISTS, "exists already"},
+                 {anchor, other, ICTUS_ERR_EXISTS, "exists already"},
+                 {gone, other, ICTUS_ERR_EXISTS, "exists already"},
+                 {path, dangling, ICTUS_ERR_EXISTS, "exists already"},
+                 {path, NULL, ICTUS_ERR_ARG, "-o DIR"},
+                 {path, "", ICTUS_ERR_ARG, "-o DIR"},
+                 {path, gone, ICTUS_OK, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ictus_why why = {""};
+        CHECK(ictusi_output_copy_check(cases[i].in, cases[i].out, &why) == cases[i].err);
+        says(&why, cases[i].reason);
+    }
+}
+
 /* A directory stands for the one anchor in it, whatever its name; where there are two, for none. */
 static void anchors_are_found(const char *path)
 {
@@ -339,6 +370,7 @@ int main(void)
     metrics_are_read(path);
     (void)OTF2_Error_RegisterCallback(keep_quiet, NULL);
     anchors_are_found(path);
+    copies_need_a_place(path);
     missing_events_are_noticed(path);
     cut("traces/7.evt", offsets, "location 7 is cut off");
     cut("traces/70000000001.def", offsets, "location 70000000001 is cut off");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What waits are blamed on, in an analysis made by hand. */
+/* What waits are blamed on, and since when two locations were in step, in analyses made by hand. */
 #include "../check.h"
 
+#include "core/random.h"
 #include "wait_scene.h"
 #include "waits/blame.h"
 
@@ -74,8 +75,170 @@ static void blame_is_passed_on(void)
     scene_close(&s);
 }
 
+/* Meetings, waits for each other and calls of no consequence, one after the other, by chance. */
+enum { STEPS = 120, STEP_PLAIN, STEP_WAIT, STEP_MEET, STEP_SCAN, STEP_ROOTED };
+
+struct history_step {
+    int kind;
+    bool member[LOCATIONS]; /* two of a wait */
+    uint32_t waiter;
+    uint32_t call[LOCATIONS]; /* of a member */
+};
+
+static void steps_draw(struct history_step *steps, struct rng *rng)
+{
+    for (int i = 0; i < STEPS; i++) {
+        struct history_step *step = &steps[i];
+        *step = (struct history_step){.kind = STEP_PLAIN + (int)ictusi_random_below(rng, 5)};
+        const uint32_t one = (uint32_t)ictusi_random_below(rng, LOCATIONS);
+        const uint32_t other =
+            (one + 1 + (uint32_t)ictusi_random_below(rng, LOCATIONS - 1)) % LOCATIONS;
+        step->waiter = one;
+        step->member[one] = step->member[other] = true;
+        for (uint32_t l = 0; l < LOCATIONS; l++) {
+            const bool more = ictusi_random_below(rng, 3) == 0;
+            step->member[l] = step->member[l] || (more && step->kind > STEP_WAIT);
+        }
+    }
+}
+
+/*
+ * Calls of each location in its order, waits, and of what is collective the points through which
+ * its members enter and leave a node: a scan's listens to another node, what is rooted has one
+ * exit.
+ */
+struct step_graph {
+    uint32_t call_of[2 * LOCATIONS * STEPS], link[2 * LOCATIONS * STEPS];
+    uint8_t kind[2 * LOCATIONS * STEPS];
+    uint32_t edges[2 * LOCATIONS * STEPS];
+    uint64_t first[LOCATIONS + 1], lower[LOCATIONS + 1];
+    struct vnode nodes[STEPS];
+};
+
+static void steps_enter(struct scene *s, struct step_graph *g, struct history_step *steps)
+{
+    uint32_t points = 0;
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        scene_begin(s, l);
+        g->first[l] = points;
+        for (int i = 0; i < STEPS; i++) {
+            struct history_step *step = &steps[i];
+            struct vnode *node = &g->nodes[i];
+            if (!step->member[l]) {
+                continue;
+            }
+            const bool leaves = step->kind != STEP_ROOTED || l == step->waiter;
+            step->call[l] = scene_call(s, l, 10L * i, 10L * i + 8, 0);
+            for (int in = 0; in < 2 && step->kind > STEP_WAIT; in++) {
+                g->call_of[points] = step->call[l];
+                g->kind[points] = in ? POINT_IN : POINT_OUT;
+                g->link[points] = NODE_VIRTUAL | (uint32_t)i;
+                node->in_count += !in;
+                node->out_count += in && leaves;
+                points += !in || leaves;
+            }
+        }
+    }
+    g->first[LOCATIONS] = points;
+    scene_begin(s, LOCATIONS);
+}
+
+static void steps_connect(struct scene *s, struct step_graph *g, const struct history_step *steps)
+{
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < STEPS; i++) {
+        struct vnode *node = &g->nodes[i];
+        node->class = POINT_COLLECTIVE;
+        node->edges = edges;
+        for (int in = 0; in < 2; in++) {
+            for (uint32_t p = 0; p < g->first[LOCATIONS]; p++) {
+                const bool own = g->link[p] == (NODE_VIRTUAL | i);
+                if (own && g->kind[p] == (in ? POINT_IN : POINT_OUT)) {
+                    g->edges[edges++] = p;
+                }
+            }
+        }
+        if (steps[i].kind == STEP_SCAN) {
+            g->edges[node->edges] = NODE_VIRTUAL | i;
+        }
+    }
+    s->a.session.graph = (struct graph){
+        .vnodes = g->nodes, .vnode_count = STEPS, .edges = g->edges, .edge_count = edges};
+    s->a.session.history.first = g->first;
+    s->a.session.history.points.kind = g->kind;
+    s->a.session.history.points.link = g->link;
+    s->a.calls.call_of.area = g->call_of;
+    s->a.partners.lower = g->lower;
+}
+
+static uint32_t step_other(const struct history_step *step)
+{
+    uint32_t l = 0;
+    while (!step->member[l] || l == step->waiter) {
+        l++;
+    }
+    return l;
+}
+
+/* A pair's waits do not cross here, so that the last step that counts is the one. */
+static struct sync_point step_before(const struct history_step *steps, int i)
+{
+    const uint32_t own = steps[i].waiter;
+    const uint32_t other = step_other(&steps[i]);
+    while (i-- > 0) {
+        const struct history_step *step = &steps[i];
+        if (step->member[own] && step->member[other] &&
+            (step->kind == STEP_WAIT || step->kind == STEP_MEET)) {
+            return (struct sync_point){step->call[own], step->call[other]};
+        }
+    }
+    return (struct sync_point){CALL_NONE, CALL_NONE};
+}
+
+/* Two locations were in step when one waited for the other, and when both left a meeting. */
+static void waits_know_the_last_step(void)
+{
+    static struct step_graph g;
+    static struct history_step steps[STEPS];
+    struct scene s;
+    struct syncs syncs;
+    struct rng rng;
+    for (uint64_t trial = 0; trial < 20; trial++) {
+        memset(&g, 0, sizeof g);
+        scene_open(&s);
+        ictusi_random_seed(&rng, 7, trial);
+        steps_draw(steps, &rng);
+        steps_enter(&s, &g, steps);
+        steps_connect(&s, &g, steps);
+        for (int i = 0; i < STEPS; i++) {
+            if (steps[i].kind == STEP_WAIT) {
+                const uint32_t waiter = steps[i].waiter;
+                const uint32_t other = step_other(&steps[i]);
+                scene_wait(&s, steps[i].call[waiter], steps[i].call[other], WAIT_LATE_SENDER);
+                partner_at(&s.a.partners, steps[i].call[waiter])->wait = 1;
+                g.lower[waiter < other ? waiter : other]++;
+            }
+        }
+        REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
+        scene_walk(&s, &syncs.pass);
+        REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+        for (int k = 0; k < STEPS; k++) {
+            const int i = trial % 2 ? k : STEPS - 1 - k; /* forwards or backwards */
+            if (steps[i].kind == STEP_WAIT) {
+                const struct sync_point right = step_before(steps, i);
+                const struct sync_point found =
+                    ictusi_syncs_before(&syncs, steps[i].call[steps[i].waiter]);
+                CHECK(found.own == right.own && found.other == right.other);
+            }
+        }
+        ictusi_syncs_free(&syncs);
+        scene_close(&s);
+    }
+}
+
 int main(void)
 {
     blame_is_passed_on();
+    waits_know_the_last_step();
     return check_result();
 }

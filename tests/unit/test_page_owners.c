@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <ictus/lock_daemon.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -21,6 +22,40 @@ enum { NOBODY = 65534 };
 
 static char directory[] = "/tmp/ictus-owners-XXXXXX";
 static char path[200];
+
+/* The linker has the library call these: the system's directory is the test's own while it moved.
+ */
+static bool system_moved;
+int __wrap_open(const char *name, int flags, ...);
+int __wrap_stat(const char *name, struct stat *info);
+int __real_stat(const char *name, struct stat *info);
+
+static const char *moved_name(const char *name, char text[200])
+{
+    static const size_t length = sizeof(PAGE_SYSTEM_DIRECTORY) - 1;
+    if (!system_moved || strncmp(name, PAGE_SYSTEM_DIRECTORY, length) != 0) {
+        return name;
+    }
+    (void)snprintf(text, 200, "%s%s", directory, name + length);
+    return text;
+}
+
+int __wrap_open(const char *name, int flags, ...)
+{
+    char text[200];
+    va_list rest;
+    va_start(rest, flags);
+    const int fd =
+        openat(AT_FDCWD, moved_name(name, text), flags, flags & O_CREAT ? va_arg(rest, int) : 0);
+    va_end(rest);
+    return fd;
+}
+
+int __wrap_stat(const char *name, struct stat *info)
+{
+    char text[200];
+    return __real_stat(moved_name(name, text), info);
+}
 
 /* What another user put there is named as such, whoever reads it; a lock of ours is nobody else's.
  */
@@ -56,6 +91,45 @@ static void others_are_not_trusted(void)
     REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_PERMISSION);
     REQUIRE(unlink(guard) == 0);
+}
+
+/*
+ * Root may give the system's directory to a user, whose clock all others then trust: its owner's
+ * pages, as long as nobody else can put any there, and nobody else's.
+ */
+static void system_directory_has_one_owner(void)
+{
+    static const struct {
+        uid_t directory, page;
+        mode_t mode;
+        int err;
+    } cases[] = {{NOBODY, NOBODY, 0755, ICTUS_OK},
+                 {NOBODY, 0, 0777, ICTUS_OK}, /* root's, wherever they are */
+                 {NOBODY, NOBODY - 1, 0755, ICTUS_ERR_PERMISSION},
+                 {0, NOBODY, 0755, ICTUS_ERR_PERMISSION},
+                 {NOBODY, NOBODY, 0775, ICTUS_ERR_PERMISSION},
+                 {NOBODY, NOBODY, 0757, ICTUS_ERR_PERMISSION}};
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    if (geteuid() != 0) {
+        return; /* only root can give files away */
+    }
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    ictusi_page_close(&writer);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        REQUIRE(chown(path, cases[i].page, 0) == 0 && chown(directory, cases[i].directory, 0) == 0);
+        REQUIRE(chmod(directory, cases[i].mode) == 0);
+        system_moved = true;
+        CHECK(ictus_lock_open("t", NULL, &lock, &why) == cases[i].err);
+        system_moved = false;
+        ictus_lock_close(cases[i].err ? NULL : lock);
+        /* The same page in a directory that is not the system's is its owner's alone. */
+        CHECK(ictus_lock_open("t", directory, &lock, &why) ==
+              (cases[i].page == 0 ? ICTUS_OK : ICTUS_ERR_PERMISSION));
+        ictus_lock_close(cases[i].page == 0 ? lock : NULL);
+    }
+    REQUIRE(chown(directory, 0, 0) == 0 && chmod(directory, 0700) == 0 && unlink(path) == 0);
 }
 
 /* Whether this process has the page in its memory. */
@@ -234,6 +308,7 @@ int main(void)
     trusted_pages_are_mapped();
     descriptor_zero_is_one_too();
     REQUIRE(unlink(path) == 0);
+    system_directory_has_one_owner();
     others_are_not_trusted();
     (void)unlink(path);
     (void)snprintf(path, sizeof(path), "%s/ictus-guard.t", directory);

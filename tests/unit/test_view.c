@@ -3,13 +3,17 @@
  */
 #include "../check.h"
 
+#include "archive/flush.h"
 #include "core/random.h"
 #include "view/density.h"
 #include "view/series.h"
 #include "view/slices.h"
 
+#include <ftw.h>
 #include <ictus/error.h>
 #include <ictus/timeline.h>
+#include <otf2/otf2.h>
+#include <unistd.h>
 
 /* The longest are kept, however they come; the others are counted. */
 static void test_slices(void)
@@ -192,8 +196,167 @@ static void test_crowded_bin(void)
     ictusi_density_fini(&density);
 }
 
+static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+/*
+ * Two processes on a clock of so many ticks a second that begins at ORIGIN: each is 2000 ticks in
+ * one call, and then 400 in one that lies in another of no known name; that one never ends, so that
+ * it does at the last event. A metric is 3000 at tick 100. The run is 5000 ticks long.
+ */
+enum { ORIGIN = 7000, RUN = 5000, REGIONS = 2, TRACKS = 2 };
+
+static void track_write(OTF2_Archive *archive, uint64_t location)
+{
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, location);
+    const OTF2_Type type = OTF2_TYPE_INT64;
+    const OTF2_MetricValue value = {.signed_int = 3};
+    OTF2_EvtWriter_Leave(writer, NULL, ORIGIN, 1); /* of a call that began before the trace */
+    OTF2_EvtWriter_Metric(writer, NULL, ORIGIN + 100, 0, 1, &type, &value);
+    OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 300 + location, 0);
+    OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + 2300 + location, 0);
+    OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2500, 99); /* which nothing defines */
+    OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2600, 1);
+    OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + 3000, 1);
+    OTF2_Archive_CloseEvtWriter(archive, writer);
+}
+
+static void run_write(const char *path, uint64_t resolution)
+{
+    static const char *const strings[] = {"", "solve", "wait", "load", "J"};
+    static const OTF2_MetricMemberRef member = 0;
+    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
+                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
+                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    REQUIRE(archive);
+    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
+    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
+    OTF2_Archive_OpenEvtFiles(archive);
+    for (uint64_t l = 0; l < TRACKS; l++) {
+        track_write(archive, l);
+    }
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(d, resolution, ORIGIN, RUN, 0);
+    for (uint32_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        OTF2_GlobalDefWriter_WriteString(d, i, strings[i]);
+    }
+    for (uint32_t r = 0; r < REGIONS; r++) {
+        OTF2_GlobalDefWriter_WriteRegion(d, r, 1 + r, 1 + r, 0, OTF2_REGION_ROLE_FUNCTION,
+                                         OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
+    }
+    OTF2_GlobalDefWriter_WriteMetricMember(d, 0, 3, 0, OTF2_METRIC_TYPE_USER,
+                                           OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_INT64,
+                                           OTF2_BASE_DECIMAL, 3, 4);
+    OTF2_GlobalDefWriter_WriteMetricClass(d, 0, 1, &member, OTF2_METRIC_ASYNCHRONOUS,
+                                          OTF2_RECORDER_KIND_ABSTRACT);
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    for (uint32_t l = 0; l < TRACKS; l++) {
+        OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                OTF2_UNDEFINED_LOCATION_GROUP);
+        OTF2_GlobalDefWriter_WriteLocation(d, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 7, l);
+    }
+    OTF2_Archive_CloseGlobalDefWriter(archive, d);
+    REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
+}
+
+static json_int_t number_of(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+/* Start after the one before, duration, name and depth of each call. */
+static void slices_are(const json_t *list, const json_int_t *wanted, size_t count)
+{
+    REQUIRE(json_array_size(list) == count);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(json_integer_value(json_array_get(list, i)) == wanted[i]);
+    }
+}
+
+static void timeline_is(const json_t *t, json_int_t tick, uint64_t track)
+{
+    const json_int_t first = (json_int_t)(300 + track) * tick;
+    const json_int_t wanted[] = {
+        first,      2000 * tick, 0, 0, 2500 * tick - first, 500 * tick, 2, 0,
+        100 * tick, 400 * tick,  1, 1};
+    const json_t *metric = json_array_get(json_object_get(t, "metrics"), track);
+    const json_t *points = json_object_get(metric, "points");
+    slices_are(json_array_get(json_object_get(t, "slices"), track), wanted, 12);
+    CHECK(number_of(metric, "track") == (json_int_t)track && number_of(metric, "n") == 1);
+    CHECK_STR(json_string_value(json_object_get(metric, "name")), "load");
+    CHECK_STR(json_string_value(json_object_get(metric, "unit")), "J");
+    CHECK(json_integer_value(json_array_get(points, 0)) == 100 * tick);
+    CHECK_NEAR(json_real_value(json_array_get(points, 1)), 3000, 0);
+}
+
+static void profile_is(const json_t *t, json_int_t tick)
+{
+    static const struct {
+        const char *name;
+        double ticks;
+    } wanted[REGIONS] = {{"solve", 2000}, {"wait", 400}};
+    const json_t *list = json_object_get(t, "profile");
+    REQUIRE(json_array_size(list) == REGIONS);
+    for (size_t r = 0; r < REGIONS; r++) {
+        const json_t *row = json_array_get(list, r);
+        const double one_s = wanted[r].ticks * (double)tick * 1e-9;
+        CHECK_STR(json_string_value(json_object_get(row, "name")), wanted[r].name);
+        CHECK(number_of(row, "count") == TRACKS);
+        CHECK_NEAR(json_real_value(json_object_get(row, "total_s")), TRACKS * one_s, 1e-12);
+        CHECK_NEAR(json_real_value(json_object_get(row, "mean_s")), one_s, 1e-12);
+        CHECK_NEAR(json_real_value(json_object_get(row, "min_s")), one_s, 1e-12);
+        CHECK_NEAR(json_real_value(json_object_get(row, "max_s")), one_s, 1e-12);
+    }
+}
+
+/* A timeline shows in nanoseconds what was recorded in ticks, and its bins are as long as the run.
+ */
+static void test_timeline(void)
+{
+    static const uint64_t resolutions[] = {1000000000, 1000000, 250000000};
+    char root[] = "/tmp/ictus-view-XXXXXX";
+    char path[64];
+    REQUIRE(mkdtemp(root));
+    for (int i = 0; i < 3; i++) {
+        const json_int_t tick = (json_int_t)(1000000000 / resolutions[i]);
+        json_t *t = NULL;
+        struct ictus_why why = {""};
+        (void)snprintf(path, sizeof path, "%s/run%d", root, i);
+        run_write(path, resolutions[i]);
+        REQUIRE(ictus_timeline_read(path, 100, &t, &why) == ICTUS_OK);
+        const json_int_t bins = number_of(t, "bin_count"), width = number_of(t, "bin_ns");
+        CHECK(bins > 1 && bins * width > RUN * tick && bins * (width - 1) <= RUN * tick);
+        CHECK(number_of(t, "first_ns") == 300 * tick);
+        CHECK(number_of(t, "events") == INT64_C(7) * TRACKS && number_of(t, "dropped") == 0);
+        CHECK(number_of(t, "metric_count") == TRACKS && number_of(t, "series_count") == TRACKS);
+        CHECK(json_array_size(json_object_get(t, "density")) == 0);
+        CHECK(number_of(t, "shortest_ns") == 0);
+        for (uint64_t track = 0; track < TRACKS; track++) {
+            timeline_is(t, tick, track);
+        }
+        profile_is(t, tick);
+        json_decref(t);
+        REQUIRE(ictus_timeline_read(path, 4, &t, &why) == ICTUS_OK); /* of six */
+        CHECK(number_of(t, "dropped") == 2 && number_of(t, "shortest_ns") == 500 * tick);
+        for (uint64_t track = 0; track < TRACKS; track++) {
+            const json_t *bin = json_array_get(json_object_get(t, "density"), track);
+            CHECK(json_array_size(bin) == (size_t)(2 * bins));
+            CHECK(json_integer_value(json_array_get(bin, 0)) == -1);
+            CHECK(json_integer_value(json_array_get(bin, (size_t)(2 * (bins / 5)))) == 0);
+            CHECK(json_integer_value(json_array_get(bin, (size_t)(2 * (bins / 5)) + 1)) == 100);
+        }
+        json_decref(t);
+    }
+    (void)nftw(root, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
+    test_timeline();
     test_slices();
     test_equal_slices();
     test_few_slices();
