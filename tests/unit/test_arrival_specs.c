@@ -109,6 +109,12 @@ static void files_are_replayed(const char *path)
         }
         ictusi_arrival_fini(&arrival);
     }
+    struct arrival alone; /* the first of those that are played, and so never late */
+    REQUIRE(!ictusi_arrival_init(&alone, spec, 0, 1, &why));
+    for (int64_t i = 0; i < INSTANCES; i++) {
+        CHECK(ictusi_arrival_turn(&alone, i).delay_ns == 0);
+    }
+    ictusi_arrival_fini(&alone);
 }
 
 /* All compute for the gap that is asked for, so nobody has to start before the common instant. */
@@ -269,7 +275,7 @@ static int pattern_make(const void *self, size_t at, struct ictus_arrivals *patt
     ictusi_pattern_describe(pattern, sites[at],
                             "MPI_B\xff"
                             "cast",
-                            COLLECTIVE_BCAST, "");
+                            COLLECTIVE_BCAST, at == 2 ? "half\xff" : "");
     return err;
 }
 
@@ -293,6 +299,7 @@ static void patterns_are_listed(void)
     CHECK_STR(list.at[0].site, "a.c:11");
     CHECK_STR(list.at[1].site, "a.c:1");
     CHECK(strstr(list.at[2].site, ".c:2") && !strchr(list.at[2].site, '\xff'));
+    CHECK(strstr(list.at[2].comm, "half") && !strchr(list.at[2].comm, '\xff'));
     ictus_arrivals_list_free(&list);
 }
 
