@@ -317,6 +317,9 @@ int ictusi_definitions_read_global(struct trace *trace)
         code = OTF2_Reader_ReadAllGlobalDefinitions(trace->reader, reader, &read);
     }
     OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
+    if (code == OTF2_ERROR_INTERRUPTED_BY_CALLBACK) {
+        return ICTUS_ERR_NOMEM; /* the callbacks stop for nothing else */
+    }
     if (code == OTF2_SUCCESS && read == trace->definitions && trace->layout.resolution == 0) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
                              "%s: the length of a clock tick is not defined", trace->path);
@@ -375,6 +378,9 @@ static int definitions_read_local(struct trace *trace, struct layout_location *l
         code = OTF2_Reader_ReadAllLocalDefinitions(trace->reader, reader, &read);
     }
     OTF2_Reader_CloseDefReader(trace->reader, reader);
+    if (code == OTF2_ERROR_INTERRUPTED_BY_CALLBACK) {
+        return ICTUS_ERR_NOMEM; /* as above */
+    }
     if (code != OTF2_SUCCESS) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
                              "%s: the definitions of location %llu are damaged", trace->path,

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What reads archives, where memory ends: whichever allocation of its own fails, an operation says
+ * so, as an error, and leaves neither files nor memory behind.
+ */
+#include "../check.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <ictus/correct.h>
+#include <ictus/error.h>
+#include <ictus/timeline.h>
+#include <ictus/trace.h>
+#include <ictus/waits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+enum { DENSE = CHECK_SANITIZED ? 5 : 16 };
+
+/* The linker puts these in front of what the library asks of the C library; counted from 1. */
+static atomic_long asked, refused;
+void *malloc_system(size_t size) __asm__("__real_malloc");
+void *malloc_scarce(size_t size) __asm__("__wrap_malloc");
+void *calloc_system(size_t n, size_t size) __asm__("__real_calloc");
+void *calloc_scarce(size_t n, size_t size) __asm__("__wrap_calloc");
+void *realloc_system(void *area, size_t size) __asm__("__real_realloc");
+void *realloc_scarce(void *area, size_t size) __asm__("__wrap_realloc");
+
+static bool memory_is_out(void)
+{
+    return atomic_fetch_add(&asked, 1) + 1 == refused;
+}
+
+void *malloc_scarce(size_t size)
+{
+    return memory_is_out() ? NULL : malloc_system(size);
+}
+
+void *calloc_scarce(size_t n, size_t size)
+{
+    return memory_is_out() ? NULL : calloc_system(n, size);
+}
+
+void *realloc_scarce(void *area, size_t size)
+{
+    return memory_is_out() ? NULL : realloc_system(area, size);
+}
+
+int make_random(int argc, char **argv);
+
+static char root[] = "/tmp/ictus-memory-XXXXXX";
+static char archive[64], skewed[64], out[64];
+
+static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+static int entries(const char *path)
+{
+    int count = 0;
+    DIR *dir = opendir(path);
+    REQUIRE(dir);
+    while (readdir(dir)) {
+        count++;
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+static int report_drop(int err, json_t *report)
+{
+    if (!err) {
+        json_decref(report);
+    }
+    return err;
+}
+
+static int run_check(struct ictus_why *why)
+{
+    json_t *report = NULL;
+    const int err = ictus_check(skewed, &report, why);
+    return report_drop(err, report);
+}
+
+static int correct_with(enum ictus_presync presync, struct ictus_why *why)
+{
+    struct ictus_correct_options options;
+    json_t *report = NULL;
+    ictus_correct_defaults(&options);
+    options.in = skewed;
+    options.out = out;
+    options.presync = presync;
+    const int err = ictus_correct(&options, &report, why);
+    return report_drop(err, report);
+}
+
+static int run_correct(struct ictus_why *why)
+{
+    return correct_with(ICTUS_PRESYNC_AUTO, why);
+}
+
+static int run_correct_alone(struct ictus_why *why)
+{
+    return correct_with(ICTUS_PRESYNC_NONE, why);
+}
+
+static int run_skew(struct ictus_why *why)
+{
+    json_t *report = NULL;
+    const int err =
+        ictus_trace_skew(archive, out, "offset=1ms,drift=50ppm,walk=100ppm,seed=3", &report, why);
+    return report_drop(err, report);
+}
+
+static int run_waits(struct ictus_why *why)
+{
+    json_t *report = NULL;
+    const int err = ictus_waits(skewed, &report, why);
+    return report_drop(err, report);
+}
+
+static int run_arrivals(struct ictus_why *why)
+{
+    struct ictus_arrivals_list list = {.at = NULL};
+    const int err = ictus_arrivals_extract(skewed, 0, &list, NULL, why);
+    ictus_arrivals_list_free(&list);
+    return err;
+}
+
+static int run_timeline(struct ictus_why *why)
+{
+    json_t *report = NULL;
+    const int err = ictus_timeline_read(skewed, 50, &report, why);
+    return report_drop(err, report);
+}
+
+static int shown(int (*show)(FILE *nowhere, struct ictus_why *why), struct ictus_why *why)
+{
+    FILE *nowhere = fopen("/dev/null", "we");
+    REQUIRE(nowhere);
+    const int err = show(nowhere, why);
+    (void)fclose(nowhere);
+    return err;
+}
+
+static int show_perfetto(FILE *nowhere, struct ictus_why *why)
+{
+    return ictus_trace_export_perfetto(skewed, NULL, nowhere, why);
+}
+
+static int show_profile(FILE *nowhere, struct ictus_why *why)
+{
+    return ictus_trace_print_profile(skewed, nowhere, why);
+}
+
+static int run_perfetto(struct ictus_why *why)
+{
+    return shown(show_perfetto, why);
+}
+
+static int run_profile(struct ictus_why *why)
+{
+    return shown(show_profile, why);
+}
+
+/*
+ * Each of the first allocations, and then fewer and fewer, since most are one loop's; where others
+ * look at the same ones, beginning elsewhere.
+ */
+static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
+{
+    static long phase;
+    struct ictus_why why = {""};
+    asked = refused = 0;
+    CHECK(run(&why) == ICTUS_OK);
+    const long most = asked;
+    (void)nftw(out, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    const int before = entries(root);
+    CHECK(most > DENSE);
+    phase = (phase + 5) % DENSE;
+    for (long at = 1; at <= most; at += at < DENSE ? 1 : (at + phase) / DENSE) {
+        asked = 0;
+        refused = at;
+        why.text[0] = '\0';
+        const int err = run(&why);
+        refused = 0;
+        /* There are allocations that it can do without; of its own chunks the OTF2 library tells.
+         */
+        const bool said = !err || err == ICTUS_ERR_NOMEM || strstr(why.text, "the given memory");
+        if (!said) {
+            (void)fprintf(stderr, "%s: allocation %ld of %ld: %d, %s\n", name, at, most, err,
+                          why.text);
+        }
+        CHECK(said);
+        CHECK(entries(root) == before + !access(out, F_OK));
+        CHECK(err == ICTUS_OK || access(out, F_OK) != 0);
+        (void)nftw(out, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+int main(void)
+{
+    json_t *report = NULL;
+    struct ictus_why why = {""};
+    REQUIRE(mkdtemp(root));
+    (void)snprintf(archive, sizeof archive, "%s/good", root);
+    (void)snprintf(skewed, sizeof skewed, "%s/bad", root);
+    (void)snprintf(out, sizeof out, "%s/out", root);
+    char program[] = "make_random", seed[] = "2";
+    char *words[] = {program, archive, seed};
+    REQUIRE(make_random(3, words) == 0);
+    REQUIRE(!ictus_trace_skew(archive, skewed, "offset=1ms,drift=50ppm,walk=100ppm,offsets=both",
+                              &report, &why));
+    json_decref(report);
+    memory_ends("check", run_check);
+    memory_ends("correct", run_correct);
+    memory_ends("correct, no presync", run_correct_alone);
+    memory_ends("skew", run_skew);
+    memory_ends("waits", run_waits);
+    memory_ends("arrivals", run_arrivals);
+    memory_ends("timeline", run_timeline);
+    memory_ends("perfetto", run_perfetto);
+    memory_ends("profile", run_profile);
+    (void)nftw(root, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    return check_result();
+}
