@@ -171,7 +171,7 @@ static int output_copy_companions(const char *anchor, const char *partial, struc
     char *dir = path_directory(anchor);
     char *base = ictusi_output_base(anchor);
     DIR *list = dir && base ? opendir(dir) : NULL;
-    int err = ICTUS_OK;
+    int err = dir && base ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (const struct dirent *entry = NULL; list && !err && (entry = readdir(list)) != NULL;) {
         if (name_belongs(entry->d_name, base) && entry->d_type != DT_DIR) {
             err = output_copy_file(dir, entry->d_name, partial);
@@ -194,7 +194,8 @@ int ictusi_output_finish(const char *anchor, const char *partial, const char *ou
 {
     int err = output_copy_companions(anchor, partial, why);
     char *clean = path_trimmed(out);
-    if (!err && (!clean || rename(partial, clean))) {
+    err = err || clean ? err : ICTUS_ERR_NOMEM;
+    if (!err && rename(partial, clean)) {
         err = ictus_because(why, ICTUS_ERR_IO, "%s: %s", out, strerror(errno));
     }
     free(clean);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces of the correction: the hash map, backward amortisation, the warp between points, the fit.
- */
+/* Pieces of the correction: the hash map, backward amortisation, the fit. */
 #include "../check.h"
 
 #include "causality/backward.h"
@@ -112,52 +111,6 @@ static void test_presync_noise(void)
         CHECK(clock_map_at(&maps[0], 1000001000, &hint) == 1000001000 + (i == 0 ? 50 : 3000));
         ictusi_presync_free(maps, 1);
     }
-}
-
-/* Clock offsets whose sum leaves the numbers: the copy is told, and goes on with what can be. */
-static void test_warp_beyond(void)
-{
-    struct piece far = {.offset = INT64_C(1) << 62};
-    const struct clock_map map = {&far, 1};
-    struct warp warp = {.local = &map};
-    CHECK(ictusi_warp_event(&warp, 1000) == (UINT64_C(1) << 62));
-    CHECK(warp.bits >> STAMP_BITS);
-    struct warp both = {.local = &map, .unit = &map};
-    (void)ictusi_warp_event(&both, (UINT64_C(1) << 62) - 1);
-    (void)ictusi_warp_event(&both, UINT64_C(1) << 63);
-    CHECK(both.bits >> STAMP_BITS);
-    struct piece near = {.offset = 5};
-    const struct clock_map small = {&near, 1};
-    struct warp fine = {.local = &small};
-    CHECK(ictusi_warp_event(&fine, 1000) == 1005);
-    CHECK(fine.bits >> STAMP_BITS == 0);
-}
-
-/* What is remembered of the last stamps changes none: each is where the two maps put it alone. */
-static void test_warp_remembers(void)
-{
-    static const int64_t strides[] = {1, 3, 17, 64, 65, 1000, 9999};
-    static const int64_t times[] = {1000, 9000, 40000};
-    static const double offsets[] = {5, 300.4, -200};
-    static const double others[] = {-3, -3, 70};
-    struct clock_map local;
-    struct clock_map unit;
-    REQUIRE(!ictusi_clock_map_knots(&local, times, offsets, 3));
-    REQUIRE(!ictusi_clock_map_knots(&unit, times, others, 3));
-    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
-        struct warp warp = {.local = &local, .unit = &unit};
-        int failures = 0;
-        for (int64_t i = 0; i < 120000; i += strides[s]) {
-            const int64_t stamp = i < 60000 ? i : i - 30000; /* and once back */
-            uint32_t hints[2] = {0, 0};
-            const int64_t between = clock_map_at(&local, stamp, &hints[0]);
-            failures += ictusi_warp_presync(&warp, (uint64_t)stamp) !=
-                        clock_map_at(&unit, between, &hints[1]);
-        }
-        CHECK(failures == 0);
-    }
-    free(local.pieces);
-    free(unit.pieces);
 }
 
 /* Points of one location with the given times and forward values. */
@@ -277,51 +230,6 @@ static void test_random_ramps(void)
 }
 
 /* Events between two points keep their order, their distinctness, and room for what follows. */
-static void test_warp(void)
-{
-    struct points points;
-    struct piece piece = {0, 0, 0, 0};
-    const struct clock_map map = {&piece, 1};
-    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
-    set_point(&points, 0, 1000, 300, -1);
-    set_point(&points, 1, 1010, 296, -1);
-    points.gap[0] = 2;
-    points.gap[1] = 6;
-    struct warp warp = {.local = &map, .points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
-    static const uint64_t in[] = {900, 1000, 1001, 1002, 1002, 1003, 1009, 1010, 5000};
-    uint64_t out[9];
-    for (int i = 0; i < 9; i++) {
-        out[i] = ictusi_warp_event(&warp, in[i]);
-    }
-    CHECK(out[1] == 1300);
-    CHECK(out[7] == 1306);
-    for (int i = 1; i < 9; i++) {
-        CHECK(in[i] == in[i - 1] ? out[i] >= out[i - 1] : out[i] > out[i - 1]);
-    }
-    CHECK(out[8] == 5000);
-    CHECK(warp.stats.events == 9 && warp.stats.largest_shift >= 300);
-    ictusi_points_fini(&points);
-}
-
-/* In a damaged archive events may lie far behind the point that they lead to: it still leads. */
-static void test_warp_behind(void)
-{
-    struct points points;
-    const int64_t far = INT64_C(1) << 62;
-    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
-    set_point(&points, 0, 1000, 0, -1);
-    set_point(&points, 1, 1001, INT64_C(1) << 40, -1);
-    points.gap[0] = 1;
-    points.gap[1] = 3;
-    struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
-    CHECK(ictusi_warp_event(&warp, 1000) == 1000);
-    const uint64_t out = ictusi_warp_event(&warp, (uint64_t)far);
-    CHECK(out >= 1000 && out <= (uint64_t)points.value[1]);
-    CHECK(ictusi_warp_event(&warp, (uint64_t)far + 5) >= out);
-    CHECK(ictusi_warp_event(&warp, 1001) >= out);
-    ictusi_points_fini(&points);
-}
-
 static void test_clock_map(void)
 {
     static const int64_t times[] = {0, 1000, 3000};
@@ -549,15 +457,11 @@ int main(void)
     test_idmap_histories();
     test_presync_deviations();
     test_presync_noise();
-    test_warp_beyond();
-    test_warp_remembers();
     test_ramp();
     test_limit();
     test_easing();
     test_forced();
     test_random_ramps();
-    test_warp();
-    test_warp_behind();
     test_clock_map();
     test_presync_of_neighbours();
     return check_result();

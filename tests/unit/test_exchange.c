@@ -181,6 +181,7 @@ static void servers_answer_by_their_line(void)
     CHECK(ictusi_exchange_pong(&x, PEER, 3, &line) == ICTUS_OK);
     CHECK(peer.sent == 3 && x.messages == 3 && x.started == 0);
     CHECK(peer.words[0] == peer.answered + 1 + 5000);
+    CHECK(peer.lengths[0] == peer.lengths[1]);
     x = exchange_new();
     peer.asks = 6;
     CHECK(ictusi_exchange_pong_until(&x, PEER, &line) == ICTUS_OK);

@@ -58,6 +58,22 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
+/* What Score-P leaves beside an archive belongs to it. */
+static void companion_put(const char *path)
+{
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s/scorep.cfg", path);
+    FILE *file = fopen(name, "we");
+    REQUIRE(file && fclose(file) == 0);
+}
+
+static bool companion_is_there(const char *path)
+{
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s/scorep.cfg", path);
+    return access(name, F_OK) == 0;
+}
+
 static int entries(const char *path)
 {
     int count = 0;
@@ -187,9 +203,12 @@ static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
         why.text[0] = '\0';
         const int err = run(&why);
         refused = 0;
-        /* There are allocations that it can do without; of its own chunks the OTF2 library tells.
+        /*
+         * There are allocations that it can do without. Of its own chunks the OTF2 library tells;
+         * one that it cannot write is missing in the end.
          */
-        const bool said = !err || err == ICTUS_ERR_NOMEM || strstr(why.text, "the given memory");
+        const bool said = !err || err == ICTUS_ERR_NOMEM || strstr(why.text, "the given memory") ||
+                          strstr(why.text, "was not written completely");
         if (!said) {
             (void)fprintf(stderr, "%s: allocation %ld of %ld: %d, %s\n", name, at, most, err,
                           why.text);
@@ -197,6 +216,7 @@ static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
         CHECK(said);
         CHECK(entries(root) == before + !access(out, F_OK));
         CHECK(err == ICTUS_OK || access(out, F_OK) != 0);
+        CHECK(access(out, F_OK) != 0 || companion_is_there(out));
         (void)nftw(out, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
     }
 }
@@ -212,6 +232,7 @@ int main(void)
     char program[] = "make_random", seed[] = "2";
     char *words[] = {program, archive, seed};
     REQUIRE(make_random(3, words) == 0);
+    companion_put(archive);
     REQUIRE(!ictus_trace_skew(archive, skewed, "offset=1ms,drift=50ppm,walk=100ppm,offsets=both",
                               &report, &why));
     json_decref(report);

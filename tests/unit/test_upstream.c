@@ -420,8 +420,48 @@ static void polls_are_broken_off(void)
     ictusi_upstream_close(&source);
 }
 
+/* A host, and a port where one is said; what can be neither is refused as it was written. */
+static void hosts_are_split(void)
+{
+    static const struct {
+        const char *text, *host, *port; /* no host: refused */
+    } cases[] = {{"a", "a", "123"},
+                 {"a:1", "a", "1"},
+                 {"ntp.example.org:65535", "ntp.example.org", "65535"},
+                 {"fe80::1", "fe80::1", "123"},
+                 {"[fe80::1]", "fe80::1", "123"},
+                 {"[fe80::1]:4123", "fe80::1", "4123"},
+                 {"::", "::", "123"},
+                 {"", NULL, NULL},
+                 {":123", NULL, NULL},
+                 {"[]", NULL, NULL},
+                 {"[fe80::1", NULL, NULL},
+                 {"[fe80::1]4123", NULL, NULL},
+                 {"a:", NULL, NULL},
+                 {"a:0", NULL, NULL},
+                 {"a:65536", NULL, NULL},
+                 {"a:b", NULL, NULL}};
+    struct peer one;
+    struct ictus_why why;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        memset(&one, 0, sizeof(one));
+        const int err = ictusi_peer_name(cases[i].text, &one, &why);
+        CHECK(err == (cases[i].host ? ICTUS_OK : ICTUS_ERR_SPEC));
+        CHECK_STR(one.host, cases[i].host ? cases[i].host : "");
+        CHECK_STR(one.port, cases[i].host ? cases[i].port : "");
+        CHECK(!err || strstr(why.text, cases[i].text));
+    }
+    char longest[sizeof(one.host) + 1];
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    CHECK(ictusi_peer_name(longest, &one, &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_peer_name(longest + 1, &one, &why) == ICTUS_OK);
+    CHECK_STR(one.host, longest + 1);
+}
+
 int main(void)
 {
+    hosts_are_split();
     groups_are_asked_for();
     groups_are_taken_in();
     stale_exchanges_do_not_count();

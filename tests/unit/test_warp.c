@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where events are moved to: by the maps of their clock, and between the points around them. */
+#include "../check.h"
+
+#include "core/random.h"
+#include "correct/presync.h"
+#include "correct/warp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Clock offsets whose sum leaves the numbers: the copy is told, and goes on with what can be. */
+static void test_warp_beyond(void)
+{
+    struct piece far = {.offset = INT64_C(1) << 62};
+    const struct clock_map map = {&far, 1};
+    struct warp warp = {.local = &map};
+    CHECK(ictusi_warp_event(&warp, 1000) == (UINT64_C(1) << 62));
+    CHECK(warp.bits >> STAMP_BITS);
+    struct warp both = {.local = &map, .unit = &map};
+    (void)ictusi_warp_event(&both, (UINT64_C(1) << 62) - 1);
+    (void)ictusi_warp_event(&both, UINT64_C(1) << 63);
+    CHECK(both.bits >> STAMP_BITS);
+    struct piece near = {.offset = 5};
+    const struct clock_map small = {&near, 1};
+    struct warp fine = {.local = &small};
+    CHECK(ictusi_warp_event(&fine, 1000) == 1005);
+    CHECK(fine.bits >> STAMP_BITS == 0);
+}
+
+/* What is remembered of the last stamps changes none: each is where the two maps put it alone. */
+static void test_warp_remembers(void)
+{
+    static const int64_t strides[] = {1, 3, 17, 64, 65, 1000, 9999};
+    static const int64_t times[] = {1000, 9000, 40000};
+    static const double offsets[] = {5, 300.4, -200};
+    static const double others[] = {-3, -3, 70};
+    struct clock_map local;
+    struct clock_map unit;
+    REQUIRE(!ictusi_clock_map_knots(&local, times, offsets, 3));
+    REQUIRE(!ictusi_clock_map_knots(&unit, times, others, 3));
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        struct warp warp = {.local = &local, .unit = &unit};
+        int failures = 0;
+        for (int64_t i = 0; i < 120000; i += strides[s]) {
+            const int64_t stamp = i < 60000 ? i : i - 30000; /* and once back */
+            uint32_t hints[2] = {0, 0};
+            const int64_t between = clock_map_at(&local, stamp, &hints[0]);
+            failures += ictusi_warp_presync(&warp, (uint64_t)stamp) !=
+                        clock_map_at(&unit, between, &hints[1]);
+        }
+        CHECK(failures == 0);
+    }
+    free(local.pieces);
+    free(unit.pieces);
+}
+
+/* Points of one location with the given times and forward values. */
+static void set_point(struct points *points, uint64_t i, int64_t time, int64_t lead, int64_t room)
+{
+    points->time[i] = time;
+    points->value[i] = time + lead;
+    points->gap[i] = 1;
+    points->link[i] = NODE_NONE;
+    points->kind[i] = room >= 0 ? POINT_OUT : POINT_IN;
+    points->note[i].limit = room >= 0 ? time + lead + room : LIMIT_NONE;
+}
+
+static void test_warp(void)
+{
+    struct points points;
+    struct piece piece = {0, 0, 0, 0};
+    const struct clock_map map = {&piece, 1};
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    set_point(&points, 0, 1000, 300, -1);
+    set_point(&points, 1, 1010, 296, -1);
+    points.gap[0] = 2;
+    points.gap[1] = 6;
+    struct warp warp = {.local = &map, .points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+    static const uint64_t in[] = {900, 1000, 1001, 1002, 1002, 1003, 1009, 1010, 5000};
+    uint64_t out[9];
+    for (int i = 0; i < 9; i++) {
+        out[i] = ictusi_warp_event(&warp, in[i]);
+    }
+    CHECK(out[1] == 1300);
+    CHECK(out[7] == 1306);
+    for (int i = 1; i < 9; i++) {
+        CHECK(in[i] == in[i - 1] ? out[i] >= out[i - 1] : out[i] > out[i - 1]);
+    }
+    CHECK(out[8] == 5000);
+    CHECK(warp.stats.events == 9 && warp.stats.largest_shift >= 300);
+    ictusi_points_fini(&points);
+}
+
+/* Points of a location with events between them, by chance; half of the points stay where they are.
+ */
+enum { WARP_POINTS = 12, WARP_EVENTS = 200 };
+
+struct warp_scene {
+    struct points points;
+    uint64_t in[WARP_EVENTS];
+    int point_of[WARP_EVENTS]; /* that an event is; -1: it is none */
+    int count;
+};
+
+static void warp_scene_draw(struct warp_scene *s, uint64_t seed)
+{
+    struct rng rng;
+    uint64_t time = 1000;
+    int64_t value = 0;
+    ictusi_random_seed(&rng, seed, 0);
+    s->count = 0;
+    for (uint64_t q = 0; q <= WARP_POINTS; q++) {
+        const int before = (int)ictusi_random_below(&rng, 12);
+        for (int k = 0; k <= before; k++) {
+            time += ictusi_random_below(&rng, 4) ? 1 + ictusi_random_below(&rng, 60) : 0;
+            s->point_of[s->count] = k == before && q < WARP_POINTS ? (int)q : -1;
+            s->in[s->count++] = time;
+        }
+        if (q < WARP_POINTS) {
+            const int64_t lead =
+                ictusi_random_below(&rng, 2) ? (int64_t)ictusi_random_below(&rng, 300) : 0;
+            value = (int64_t)time + lead > value + before + 1 ? (int64_t)time + lead
+                                                              : value + before + 1;
+            set_point(&s->points, q, (int64_t)time, value - (int64_t)time, -1);
+            s->points.gap[q] = (uint32_t)before + 1;
+        }
+    }
+}
+
+/* Where an event between points p and q belongs; -1 and WARP_POINTS: there is none. */
+static double warp_wanted(const struct warp_scene *s, int p, int q, double time, double decay,
+                          double slope)
+{
+    const double lead_at = p < 0 ? 0 : (double)s->points.time[p];
+    const double lead = p < 0 ? 0 : (double)(s->points.value[p] - s->points.time[p]);
+    const double rise_at = q == WARP_POINTS ? time : (double)s->points.time[q];
+    const double rise = q == WARP_POINTS ? 0 : (double)(s->points.value[q] - s->points.time[q]);
+    const double straight = p < 0 || rise_at <= lead_at ? 0 : (rise - lead) / (rise_at - lead_at);
+    const double forward = lead - decay * (time - lead_at);
+    const double backward = rise - fmax(slope, straight) * (rise_at - time);
+    return time + fmax(0, fmax(forward, backward));
+}
+
+/*
+ * Points get their values. Events between them lose the lead of the point before and gain that of
+ * the next one, unless their order or the next point forbids it; where neither moves, nothing does.
+ */
+static void test_warp_between(void)
+{
+    static struct warp_scene s;
+    struct piece piece = {0, 0, 0, 0};
+    const struct clock_map map = {&piece, 1};
+    REQUIRE(ictusi_points_init(&s.points, WARP_POINTS, NULL) == 0);
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct warp warp = {
+            .local = &map, .points = &s.points, .end = WARP_POINTS, .decay = 0.5, .slope = 0.1};
+        int wrong = 0;
+        int next = 0;
+        int64_t before = 0;
+        warp_scene_draw(&s, seed);
+        for (int i = 0; i < s.count; i++) {
+            const int64_t out = (int64_t)ictusi_warp_event(&warp, s.in[i]);
+            const double wanted =
+                warp_wanted(&s, next - 1, next, (double)s.in[i], warp.decay, warp.slope);
+            const int64_t least = i == 0 ? INT64_MIN : before + (s.in[i] > s.in[i - 1]);
+            const int64_t most = next < WARP_POINTS ? s.points.value[next] : INT64_MAX;
+            wrong += out < least || out > most;
+            int left = 0; /* events from here to the next point */
+            while (i + left < s.count && s.point_of[i + left] < 0) {
+                left++;
+            }
+            if (left == 0) {
+                wrong += out != s.points.value[next++];
+            } else {
+                const bool late = (double)out > wanted + 1 && out != least;
+                /* It leaves a tick to each of those that follow it before the point, at most. */
+                const bool early = (double)out < wanted - 1 && most - out > left;
+                wrong += late || early;
+            }
+            before = out;
+        }
+        CHECK(wrong == 0 && next == WARP_POINTS);
+        CHECK(warp.stats.events == (uint64_t)s.count);
+    }
+    ictusi_points_fini(&s.points);
+}
+
+/* In a damaged archive events may lie far behind the point that they lead to: it still leads. */
+static void test_warp_behind(void)
+{
+    struct points points;
+    const int64_t far = INT64_C(1) << 62;
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    set_point(&points, 0, 1000, 0, -1);
+    set_point(&points, 1, 1001, INT64_C(1) << 40, -1);
+    points.gap[0] = 1;
+    points.gap[1] = 3;
+    struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+    CHECK(ictusi_warp_event(&warp, 1000) == 1000);
+    const uint64_t out = ictusi_warp_event(&warp, (uint64_t)far);
+    CHECK(out >= 1000 && out <= (uint64_t)points.value[1]);
+    CHECK(ictusi_warp_event(&warp, (uint64_t)far + 5) >= out);
+    CHECK(ictusi_warp_event(&warp, 1001) >= out);
+    ictusi_points_fini(&points);
+}
+
+int main(void)
+{
+    test_warp_beyond();
+    test_warp_remembers();
+    test_warp();
+    test_warp_between();
+    test_warp_behind();
+    return check_result();
+}
