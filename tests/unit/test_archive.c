@@ -312,6 +312,33 @@ static void companions_are_copied(void)
     CHECK(access(partial, F_OK) != 0);
 }
 
+/* An anchor is a file of that name: not a directory of it, nor a file of another name. */
+static void anchors_are_files(const char *path)
+{
+    char file[128], directory[128], within[192], gone[128];
+    (void)snprintf(file, sizeof file, "%s/traces.def", path);
+    (void)snprintf(directory, sizeof directory, "%s/d.otf2", root);
+    (void)snprintf(within, sizeof within, "%s/traces.otf2", directory);
+    (void)snprintf(gone, sizeof gone, "%s/gone.otf2", root);
+    REQUIRE(mkdir(directory, 0777) == 0);
+    const struct {
+        const char *path;
+        int err;
+        const char *reason;
+    } cases[] = {{file, ICTUS_ERR_FORMAT, "is not an OTF2 anchor file"},
+                 {directory, ICTUS_ERR_ARG, "No such file"},
+                 {gone, ICTUS_ERR_ARG, "No such file"}};
+    struct trace *trace = NULL;
+    struct ictus_why why;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(ictusi_archive_open(cases[i].path, &trace, &why) == cases[i].err);
+        says(&why, cases[i].reason);
+    }
+    REQUIRE(mkdir(within, 0777) == 0);
+    CHECK(ictusi_archive_open(directory, &trace, &why) == ICTUS_ERR_FORMAT);
+    says(&why, "is not an OTF2 anchor file");
+}
+
 /* A copy never becomes its own input, however either is named, nor takes the place of anything. */
 static void copies_need_a_place(const char *path)
 {
@@ -370,6 +397,7 @@ int main(void)
     metrics_are_read(path);
     (void)OTF2_Error_RegisterCallback(keep_quiet, NULL);
     anchors_are_found(path);
+    anchors_are_files(path);
     copies_need_a_place(path);
     missing_events_are_noticed(path);
     cut("traces/7.evt", offsets, "location 7 is cut off");

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 18, EVENTS = 60000, SHARED = 4, SHIFT = 12345, FLUSH = 77 };
@@ -280,6 +281,56 @@ static void test_no_room(const char *in)
     free(nowhere.walk);
 }
 
+/* Calls of close() and write() until one that fails; 0: none does. */
+static int fails_in;
+
+static bool fails_now(void)
+{
+    return fails_in > 0 && --fails_in == 0;
+}
+
+/* The kernel's; a quota may be found to be exceeded as late as here. */
+int close(int fd)
+{
+    const bool fails = fails_now();
+    const int code = (int)syscall(SYS_close, fd);
+    errno = fails ? EDQUOT : errno;
+    return fails ? -1 : code;
+}
+
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+    if (fails_now()) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return (ssize_t)syscall(SYS_write, fd, bytes, count);
+}
+
+/* Whichever part of the output cannot be written, it is an error with its reason, and nothing is
+ * left; only the input may be closed in vain. */
+static void test_full_disk(const char *in)
+{
+    char out[256];
+    int failed = 0;
+    (void)snprintf(out, sizeof out, "%s/full.evt", root);
+    for (int at = 1; at > 0; at = at > 0 && fails_in == 0 ? at + 1 : 0) {
+        struct shift shift = {.split = false};
+        const struct copy_clock clock = {shift_open, shift_event, shift_other, shift_close, &shift};
+        const struct restamp job = {in, out, CHUNK, EVENTS + 1, &clock, shift_open(&shift, 0)};
+        fails_in = at;
+        const int err = ictusi_restamp_run(&job);
+        const int reason = errno;
+        CHECK(err == ICTUS_OK || (err == ICTUS_ERR_IO && (reason == EDQUOT || reason == ENOSPC)));
+        CHECK((access(out, F_OK) == 0) == (err == ICTUS_OK));
+        failed += err != ICTUS_OK;
+        (void)remove(out);
+        free(job.walk);
+    }
+    fails_in = 0;
+    CHECK(failed >= 3); /* two chunks, and the end */
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)
 {
     (void)st;
@@ -299,6 +350,7 @@ int main(void)
     test_copies(in);
     test_damage(first);
     test_no_room(first);
+    test_full_disk(first);
     (void)nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     return check_result();
 }
