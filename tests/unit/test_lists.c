@@ -37,7 +37,9 @@ static void sizes_are_read(void)
                                       "1..8+0", "1..8*x", "8..", "..8",  "1..x", "x..8",   "-1"};
     SIZES_ARE("8,1K,64KiB", 8, 1024, 65536);
     SIZES_ARE("8..64", 8, 16, 32, 64);
-    SIZES_ARE("8..63", 8, 16, 32);
+    SIZES_ARE("8..63", 8, 16, 32); /* the end is a limit: only what the steps reach */
+    SIZES_ARE("1K..4K*10", 1024);
+    SIZES_ARE("0..100+30", 0, 30, 60, 90);
     SIZES_ARE("8..8", 8);
     SIZES_ARE("0..4", 0, 1, 2, 4); /* nothing doubles to nothing for ever */
     SIZES_ARE("1..100*10", 1, 10, 100);
