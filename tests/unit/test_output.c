@@ -395,6 +395,30 @@ static void steps_are_told(void)
                          "\r\033[K 12 %  1 of 8 experiments\r\033[K");
 }
 
+/* Where a step may be longer than lines are apart, the first one says how long. */
+static void long_steps_are_foretold(void)
+{
+    const struct progress_options quiet = {.quiet = true};
+    struct progress progress;
+    listen_begin();
+    progress_start(&progress, &quiet, "experiments", 8.0);
+    progress.mode = PROGRESS_LINES;
+    progress.shown_s = progress.started_s;
+    progress_foretell(&progress, 4.9); /* shorter than lines are apart */
+    progress_foretell(&progress, NAN);
+    progress_foretell(&progress, INFINITY);
+    progress_step(&progress, 0.0, NULL);
+    progress_foretell(&progress, 60.0);
+    progress_step(&progress, 0.0, "long");
+    progress.total = 1.0;
+    progress_foretell(&progress, 600.0);
+    progress_step(&progress, 0.0, NULL);
+    progress_step(&progress, 0.0, "once");
+    listen_end();
+    CHECK_STR(told.text, "ictus:   0 %  0 of 8 experiments, measuring each for up to 60 s  long\n"
+                         "ictus:   0 %  0 of 1 experiments, measuring for up to 10 min\n");
+}
+
 static void write_bytes(const char *path, int64_t bytes)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -469,6 +493,7 @@ int main(void)
     outputs_are_allowed();
     progress_is_for_those_who_see_it();
     steps_are_told();
+    long_steps_are_foretold();
     calls_are_watched(false);
     calls_are_watched(true);
     watched_work_has_a_size();

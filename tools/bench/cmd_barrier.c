@@ -283,6 +283,7 @@ static int barrier_run_study(struct barrier_study *study, struct ictus_why *why)
         return err;
     }
     study_base_begin(&study->base, "barriers", (double)study->count * study->process_counts);
+    progress_foretell(&study->base.progress, study->options->max_time_s);
     for (int i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
         err = barrier_run_processes(study, study->processes[i], why);
     }

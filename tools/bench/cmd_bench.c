@@ -156,6 +156,7 @@ static int bench_run_experiments(struct bench_study *study, struct ictus_why *wh
     int err = bench_study_list(study, &list, &count);
     err = results_agree(err, why);
     progress_start(&study->progress, &study->options->talk, "experiments", (double)count);
+    progress_foretell(&study->progress, study->options->max_time_s / rounds_count(study->options));
     if (!err && count > 0) {
         err = bench_study_prove(study, list, count, why);
     }

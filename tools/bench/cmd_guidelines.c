@@ -187,6 +187,8 @@ static int guidelines_run_study(struct guideline_study *study, struct ictus_why 
         return err;
     }
     study_base_begin(&study->base, "turns", guidelines_count_turns(study));
+    progress_foretell(&study->base.progress,
+                      study->options->max_time_s / (double)study->options->rounds);
     for (int i = 0; i < study->operation_count && !err && !interrupt_came(); i++) {
         err = guidelines_run_operation(study, &study->operations[i], &random, why);
     }

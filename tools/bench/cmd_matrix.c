@@ -536,6 +536,8 @@ static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
     study_base_begin(&study->base, "turns",
                      (double)study->op_count * study->matrix.rows * study->matrix.columns *
                          (double)study->size_count * (double)study->options->rounds);
+    progress_foretell(&study->base.progress,
+                      study->options->max_time_s / (double)study->options->rounds);
     for (int op = 0; op < study->op_count && !err && !interrupt_came(); op++) {
         err = matrix_run_op(study, study->ops[op], why);
     }

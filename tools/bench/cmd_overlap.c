@@ -411,6 +411,17 @@ static int overlap_run_group(struct overlap_study *s, int processes, struct ictu
     return err;
 }
 
+/* Of one size: each strategy and interval has its time, and a quarter of it to run blocking. */
+static double overlap_longest_s(const struct overlap_study *s)
+{
+    double parts = 0.0;
+    for (int p = 0; p < ICTUS_PROGRESSES; p++) {
+        const double each = p == ICTUS_PROGRESS_TESTS ? (double)s->interval_count : 1.0;
+        parts += s->wanted[p] ? each : 0.0;
+    }
+    return 1.25 * parts * s->options->max_time_s;
+}
+
 static int overlap_run_study(struct overlap_study *s, struct ictus_why *why)
 {
     const struct header_facts facts = {
@@ -429,6 +440,7 @@ static int overlap_run_study(struct overlap_study *s, struct ictus_why *why)
     }
     study_base_begin(&s->base, "measurements",
                      (double)s->count_count * s->op_count * (double)s->size_count);
+    progress_foretell(&s->base.progress, overlap_longest_s(s));
     for (int i = 0; i < s->count_count && !err; i++) {
         err = overlap_run_group(s, s->counts[i], why);
     }

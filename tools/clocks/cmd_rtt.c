@@ -58,6 +58,7 @@ static const struct ictus_column columns[] = {{"from", "from", ICTUS_COLUMN_COUN
 
 enum {
     DRAWN_MAX = 3, /* pairs whose histogram the terminal shows */
+    SLICE = 10000, /* exchanges: some ten milliseconds or more */
     TAG_RTT = 7
 };
 
@@ -154,22 +155,46 @@ static int rtt_read_pairs(const char *text, struct pairs *pairs, struct ictus_wh
     return err;
 }
 
+/* Where the round trips of a pair go, and who hears how far they are. */
+struct rtt_run {
+    struct ictus_study *study;
+    struct progress *progress;
+    double *rtt_ns; /* of --exchanges values */
+    double done;    /* pairs before this one */
+};
+
+/*
+ * A pair's exchanges, a slice at a time, since nothing can be said during one: what a slice costs
+ * to begin with is one outlier in so many. Where nothing is kept (warming up), slices overwrite
+ * each other. All are exchanged even after an error: only the rank that began knows of a clock that
+ * ran backwards, and the other one answers them all.
+ */
+static int rtt_exchange(const struct rtt_run *run, struct pair pair, int64_t n, int64_t slice,
+                        bool keep)
+{
+    int err = ICTUS_OK;
+    for (int64_t at = 0; at < n; at += slice) {
+        const int64_t count = n - at < slice ? n - at : slice;
+        if (at > 0) {
+            progress_step(run->progress, run->done + (keep ? (double)at / (double)n : 0.0), NULL);
+        }
+        const int exchanged = ictus_study_rtt(run->study, pair.from, pair.to, (size_t)count,
+                                              run->rtt_ns + (keep ? at : 0));
+        err = err ? err : exchanged;
+    }
+    return err;
+}
+
 /* Collective: measure one pair; rank 0 gets the round trips. Returns the same error on all. */
-static int rtt_measure(struct ictus_study *study, struct pair pair, const struct rtt_options *o,
-                       double *rtt_ns)
+static int rtt_measure(const struct rtt_run *run, struct pair pair, const struct rtt_options *o)
 {
     const int rank = command_rank();
     const int n = (int)o->exchanges;
-    int err = ICTUS_OK;
+    const int64_t slice = n < SLICE ? n : SLICE;
+    double *rtt_ns = run->rtt_ns;
     meet_all();
-    if (o->warmup > 0) {
-        /* In slices, so that the buffer is large enough whatever was asked. */
-        for (int64_t left = o->warmup; left > 0 && !err; left -= o->exchanges) {
-            err = ictus_study_rtt(study, pair.from, pair.to,
-                                  (size_t)(left < o->exchanges ? left : o->exchanges), rtt_ns);
-        }
-    }
-    const int measured = ictus_study_rtt(study, pair.from, pair.to, (size_t)n, rtt_ns);
+    int err = rtt_exchange(run, pair, o->warmup, slice, false);
+    const int measured = rtt_exchange(run, pair, n, slice, true);
     err = err ? err : measured;
     meet_all();
     if (pair.from != 0 && rank == pair.from) {
@@ -206,7 +231,8 @@ static int rtt_measure_all(struct ictus_study *study, const struct pairs *pairs,
             break;
         }
         progress_step(&progress, (double)i, NULL);
-        err = rtt_measure(study, pairs->list[i], o, rtt_ns);
+        const struct rtt_run run = {study, &progress, rtt_ns, (double)i};
+        err = rtt_measure(&run, pairs->list[i], o);
         if (err == ICTUS_ERR_CLOCK) {
             err = ictus_because(why, err, "clock '%.80s' ran backwards during an exchange", clock);
         }

@@ -50,16 +50,29 @@ void progress_start(struct progress *progress, const struct progress_options *op
     progress->shown_s = progress->mode == PROGRESS_LINES ? progress->started_s : 0.0;
 }
 
-static void progress_rest(double elapsed_s, double done, double total)
+void progress_foretell(struct progress *progress, double step_s)
 {
-    if (done <= 0.0 || elapsed_s < 1.0) {
-        return;
+    if (step_s >= LINES_EVERY_S && isfinite(step_s)) {
+        progress->step_s = step_s;
+        progress->shown_s = 0.0; /* the first step is worth a line */
     }
-    const double rest_s = fmax(0.0, elapsed_s * (total - done) / done);
-    if (rest_s < 100.0) {
-        (void)fprintf(stderr, ", %.0f s left", rest_s);
-    } else {
-        (void)fprintf(stderr, ", %.0f min left", rest_s / 60.0);
+}
+
+static void progress_time(const char *before, double s, const char *after)
+{
+    const bool minutes = s >= 100.0;
+    (void)fprintf(stderr, ", %s%.0f %s%s", before, minutes ? s / 60.0 : s, minutes ? "min" : "s",
+                  after);
+}
+
+/* How long the rest will take; as long as nothing is done, how long a step may. */
+static void progress_rest(const struct progress *progress, double elapsed_s, double done)
+{
+    if (done > 0.0 && elapsed_s >= 1.0) {
+        progress_time("", fmax(0.0, elapsed_s * (progress->total - done) / done), " left");
+    } else if (progress->step_s > 0.0) {
+        progress_time(progress->total > 1.0 ? "measuring each for up to " : "measuring for up to ",
+                      progress->step_s, "");
     }
 }
 
@@ -77,7 +90,7 @@ void progress_step(struct progress *progress, double done, const char *label)
     (void)fprintf(stderr, "%s%3.0f %%  %.0f of %.0f %s",
                   live ? "\r\033[K" : "ictus: ", 100.0 * share, floor(done), progress->total,
                   progress->what);
-    progress_rest(now - progress->started_s, done, progress->total);
+    progress_rest(progress, now - progress->started_s, done);
     if (label) {
         (void)fprintf(stderr, "  %.60s", label);
     }

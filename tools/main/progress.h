@@ -28,6 +28,7 @@ struct progress {
     double total;
     double started_s;
     double shown_s; /* when the line was last written */
+    double step_s;  /* the longest that a step may take, where that is worth saying; else 0 */
     enum progress_mode mode;
 };
 
@@ -37,6 +38,12 @@ enum progress_mode progress_mode_of(const struct progress_options *options);
 /* Begin. total counts whatever step counts; what names it: "experiments". */
 void progress_start(struct progress *progress, const struct progress_options *options,
                     const char *what, double total);
+
+/*
+ * A step takes up to so long (seconds; 0: not known) and nothing can be said meanwhile. The first
+ * one says so, where that is longer than lines are apart.
+ */
+void progress_foretell(struct progress *progress, double step_s);
 
 /* Say that so much is done, if it is time to; label (or NULL) names what comes next. */
 void progress_step(struct progress *progress, double done, const char *label);
