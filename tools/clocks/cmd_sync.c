@@ -147,6 +147,24 @@ static int sync_check_reseed(const struct plan *plan, struct ictus_why *why)
                                plan->clock);
 }
 
+/* A simulated clock is judged by its truth, which processes under one kernel share. Collective. */
+static int sync_check_exchanges(const struct plan *plan, struct ictus_study *study,
+                                struct ictus_why *why)
+{
+    struct ictus_sharing sharing;
+    if (!options_is_set(options_row(options, "exchanges"), plan->options) ||
+        strncmp(plan->clock, "sim", 3) != 0) {
+        return ICTUS_OK;
+    }
+    const int err = ictus_study_sharing(study, &sharing, why);
+    return err || sharing.kernels > 1
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC,
+                               "--exchanges has an effect only if the truth is not known, and "
+                               "'%.80s' knows it",
+                               plan->clock);
+}
+
 static int sync_read_clock(struct plan *plan, struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
@@ -188,6 +206,7 @@ static int sync_read_plan(struct plan *plan, struct ictus_why *why)
     }
     if (!err) {
         err = ictus_study_create(CHECKED_ON, plan->clock, &study, why);
+        err = err ? err : sync_check_exchanges(plan, study, why);
         ictus_study_free(study);
     }
     return err;

@@ -217,13 +217,33 @@ static int lock_run_daemon(const struct lock_options *given)
     return err ? command_fail("lock", err, &why) : EXIT_OK;
 }
 
+/* A running clock is shown as it is. */
+static int lock_run_status(const struct lock_options *o)
+{
+    static const char *const shown[] = {"name", "directory", "format"};
+    struct ictus_why why;
+    for (const struct option_row *row = rows; row->name; row++) {
+        bool shows = false;
+        for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+            shows = shows || strcmp(row->name, shown[i]) == 0;
+        }
+        if (!shows && options_is_set(row, o)) {
+            (void)ictus_because(&why, ICTUS_ERR_SPEC,
+                                "--%s has no effect on 'lock status', which shows a running clock",
+                                row->name);
+            return command_fail("lock", ICTUS_ERR_SPEC, &why);
+        }
+    }
+    return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->results.format);
+}
+
 static int lock_run(const void *options, int word_count, char **words)
 {
     const struct lock_options *o = options;
     struct ictus_why why;
     const bool status = word_count > 0 && strcmp(words[0], "status") == 0;
     if (status && word_count == 1) {
-        return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->results.format);
+        return lock_run_status(o);
     }
     if (word_count) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,

@@ -376,6 +376,19 @@ static int files_compare(const struct compare_options *options, json_t *first, i
     return err;
 }
 
+/* Waits have no reductions, and their spread is taken from the runs, not drawn. */
+static int compare_check_waits(const struct compare_options *options, struct ictus_why *why)
+{
+    static const char *const idle[] = {"reduction", "launch-spread", "resamples", "seed"};
+    for (size_t i = 0; i < sizeof(idle) / sizeof(*idle); i++) {
+        if (options_is_set(options_row(rows, idle[i]), options)) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--%s has no effect on results of waits",
+                                 idle[i]);
+        }
+    }
+    return ICTUS_OK;
+}
+
 /* Print the comparison; how many experiments, or sums of waits, must fail the gate in *failed. */
 static int compare_run(const struct compare_options *options, int count, char **words,
                        double fail_above, size_t *failed, struct ictus_why *why)
@@ -390,7 +403,8 @@ static int compare_run(const struct compare_options *options, int count, char **
     int err = experiments_read_objects(words[0], &first, &skipped, why);
     progress_watch_end(&watch);
     if (!err && compare_waits_held(first)) {
-        err = compare_waits_files(&how, first, count, words, failed, why);
+        err = compare_check_waits(options, why);
+        err = err ? err : compare_waits_files(&how, first, count, words, failed, why);
         json_decref(first);
         return err;
     }

@@ -253,6 +253,19 @@ static int arrivals_read_tallies(const char *directory, int64_t most,
     return err;
 }
 
+/* Patterns that were written already are read as they are. */
+static int arrivals_read_written(const struct arrivals_options *o, const char *path,
+                                 struct ictus_arrivals_list *list, struct ictus_why *why)
+{
+    if (options_is_set(options_row(rows, "instances"), o)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--instances has no effect on '%.200s', whose instances have been "
+                             "chosen",
+                             path);
+    }
+    return ictus_arrivals_read(path, list, why);
+}
+
 /* Whatever the word names: an archive, the statistics of a job, or a file of patterns. */
 static int arrivals_read_patterns(const struct arrivals_options *o, const char *word,
                                   struct ictus_arrivals_list *list,
@@ -261,11 +274,11 @@ static int arrivals_read_patterns(const struct arrivals_options *o, const char *
     char path[4352];
     struct ictus_why unheard = {""};
     if (!arrivals_is_archive(word)) {
-        return ictus_arrivals_read(word, list, why);
+        return arrivals_read_written(o, word, list, why);
     }
     if (!directory_holds(word, "traces.otf2", path, sizeof path)) {
         if (directory_holds(word, arrivals_file, path, sizeof path)) {
-            return ictus_arrivals_read(path, list, why);
+            return arrivals_read_written(o, path, list, why);
         }
         const int err = arrivals_is_directory(word)
                             ? arrivals_read_tallies(word, o->instances, list, &unheard)
