@@ -13,24 +13,6 @@
 /* No point of a location has been raised. */
 #define NOWHERE UINT64_MAX
 
-/* What a value is before anything has arrived: the neutral element of flow_is_better(). */
-static int64_t flow_worst(const struct flow *flow)
-{
-    return flow->mode == FLOW_LIMIT ? INT64_MAX : NO_BOUND;
-}
-
-/* Forward the latest bound counts (LC is a maximum), backward the earliest limit. */
-static bool flow_is_better(const struct flow *flow, int64_t a, int64_t b)
-{
-    return flow->mode == FLOW_LIMIT ? a < b : a > b;
-}
-
-/* The delay that a pair through a virtual node must have. */
-static int64_t node_delay(const struct flow *flow, uint8_t class)
-{
-    return class == POINT_THREAD ? flow->latency->thread : flow->latency->least;
-}
-
 /*
  * A location waits at its first point whose values have not all arrived. Each is in the list at
  * most once, so a pass is O(points + edges).
@@ -88,7 +70,7 @@ static void node_fire_point(struct flow *flow, const struct vnode *v, uint32_t p
 {
     const uint32_t location = ictusi_match_location(&flow->graph->history->matching, point);
     const int64_t value = v->who == location ? v->second : v->first;
-    const int64_t delay = node_delay(flow, v->class);
+    const int64_t delay = flow_node_delay(flow, v->class);
     if (flow->mode == FLOW_CHECK) {
         flow_observe(flow, point, v->who == location ? v->other : v->who, location, value);
     } else if (value == flow_worst(flow)) {
@@ -123,36 +105,6 @@ static int node_fire(struct flow *flow, uint32_t node)
     return ICTUS_OK;
 }
 
-/*
- * Of equal values that of the first location counts: who it is from must not depend on the order
- * in which ranks deliver.
- */
-static bool node_prefers(const struct flow *flow, int64_t value, uint32_t who, int64_t to,
-                         uint32_t whose)
-{
-    return flow_is_better(flow, value, to) || (value == to && who < whose);
-}
-
-/*
- * A collective bounds each member by the best value among the *others*, because a process does
- * not wait for itself. So a virtual node keeps the best value and the best of any other location;
- * a member that gave the best takes the second. Two values serve any number of members.
- */
-static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
-{
-    if (node_prefers(flow, value, who, v->first, v->who)) {
-        if (who != v->who) {
-            v->second = v->first;
-            v->other = v->who;
-        }
-        v->first = value;
-        v->who = who;
-    } else if (who != v->who && node_prefers(flow, value, who, v->second, v->other)) {
-        v->second = value;
-        v->other = who;
-    }
-}
-
 /* FLOW_RAISE visits a node again and again; what did not change it is not passed on. */
 static bool flow_is_same(const struct vnode *a, const struct vnode *b)
 {
@@ -184,12 +136,7 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
     }
     struct vnode *v = graph_vnode(flow->graph, node);
     const struct vnode before = *v;
-    if (message->first != flow_worst(flow)) {
-        node_merge(flow, v, message->who, message->first);
-    }
-    if (message->second != flow_worst(flow)) {
-        node_merge(flow, v, message->other, message->second);
-    }
+    ictusi_node_take(flow, v, message);
     if (flow->mode == FLOW_RAISE) {
         return flow_is_same(v, &before) ? ICTUS_OK : node_fire(flow, node);
     }
@@ -415,10 +362,7 @@ static int flow_start_nodes(struct flow *flow)
     struct graph *graph = flow->graph;
     for (uint64_t i = 0; i < graph->vnode_count; i++) {
         struct vnode *v = &graph->vnodes[i];
-        v->first = flow_worst(flow);
-        v->second = flow_worst(flow);
-        v->who = LAYOUT_NONE;
-        v->other = LAYOUT_NONE;
+        ictusi_node_clear(flow, v);
         v->pending = node_awaited(flow, NODE_VIRTUAL | (uint32_t)i);
     }
     int err = ICTUS_OK;
@@ -493,8 +437,7 @@ static int flow_run(struct flow *flow)
     if (!err && flow->team && flow->mode != FLOW_CLOCK) {
         err = flow->team->exchange(flow->team, flow);
     }
-    const bool together = flow->mode == FLOW_CHECK && flow->threads > 1 && flow->observer->split;
-    return err ? err : together ? ictusi_flow_check_together(flow) : flow_circulate(flow);
+    return err ? err : flow_circulate(flow);
 }
 
 /* What other ranks told since the last wave, and all that follows from it here. */
@@ -569,6 +512,9 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
 {
     const uint64_t n = flow->graph->history->layout->location_count + 1;
     flow->mode = mode;
+    if (!flow->team && mode != FLOW_CLOCK) {
+        return ictusi_flow_sweep(flow);
+    }
     flow->cursor = calloc(n, sizeof *flow->cursor);
     flow->far = calloc(n, sizeof *flow->far);
     flow->blocked = calloc(n, sizeof *flow->blocked);

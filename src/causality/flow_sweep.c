@@ -105,25 +105,50 @@ static inline int flow_sweep_limit_node(struct flow *flow, uint32_t location, ui
     return ictusi_flow_deliver(flow, message.node, &message);
 }
 
-/* Pairs and nodes apart: nodes have a state, by whose order one thread goes. */
+int ictusi_flow_limit(struct flow *flow, uint32_t location)
+{
+    static const struct sweep limit = {
+        {POINT_OUT, POINT_IN}, flow_sweep_limit_pair, flow_sweep_limit_node};
+    return sweep_location(flow, location, flow->graph->history->points.value, &limit);
+}
+
+/* No node of a batch: those go by themselves. */
+static int flow_sweep_no_node(struct flow *flow, uint32_t location, uint32_t point)
+{
+    (void)flow;
+    (void)location;
+    (void)point;
+    return ICTUS_OK;
+}
+
 static int flow_sweep_check_pairs(struct flow *flow, uint32_t location)
 {
-    static const struct sweep pairs = {{POINT_IN, 0}, flow_sweep_check_pair, flow_sweep_check_node};
+    static const struct sweep pairs = {{POINT_IN, 0}, flow_sweep_check_pair, flow_sweep_no_node};
     return sweep_location(flow, location, flow->known, &pairs);
 }
 
-static int flow_sweep_check_nodes(struct flow *flow, uint32_t location)
+/* Sends that go to nobody have no limit; those of nodes have theirs from the nodes. */
+static int flow_sweep_limit_pairs(struct flow *flow, uint32_t location)
 {
-    static const struct sweep nodes = {
-        {0, POINT_OUT}, flow_sweep_check_pair, flow_sweep_check_node};
-    return sweep_location(flow, location, flow->known, &nodes);
+    static const struct sweep pairs = {{POINT_OUT, 0}, flow_sweep_limit_pair, flow_sweep_no_node};
+    const struct points *points = &flow->graph->history->points;
+    const uint64_t end = flow->graph->history->first[location + 1];
+    for (uint64_t i = flow->graph->history->first[location]; i < end; i++) {
+        if ((points->kind[i] & POINT_OUT) && points->link[i] == NODE_NONE) {
+            points->note[i].limit = LIMIT_NONE;
+        }
+    }
+    return sweep_location(flow, location, points->value, &pairs);
 }
+
+/* Nodes that a thread takes at a time. */
+enum { NODES_EACH = 4096 };
 
 /* What threads share, and the flow of each: the same with an observer of its own. */
 struct together {
-    struct flow *flow, *lanes;
-    atomic_uint next; /* location */
-    int err;
+    struct flow *lanes;
+    uint32_t jobs;    /* the locations, then the nodes */
+    atomic_uint next; /* job */
 };
 
 static void lane_relax(struct flow *lane)
@@ -134,50 +159,58 @@ static void lane_relax(struct flow *lane)
     }
 }
 
-/* The first lane goes through the nodes; pairs are for all. */
+/* Pairs lie with their locations, nodes in a list of their own; neither waits for the other. */
 static void lane_run(void *self, uint32_t number)
 {
     struct together *t = self;
     struct flow *lane = &t->lanes[number];
-    const uint64_t n = lane->graph->history->layout->location_count;
-    for (uint32_t i = 0; number == 0 && i < n && !t->err; i++) {
-        t->err = flow_sweep_check_nodes(lane, i);
-        lane_relax(lane);
-    }
-    for (uint32_t i = 0; (i = atomic_fetch_add(&t->next, 1)) < n;) {
-        (void)flow_sweep_check_pairs(lane, i);
+    const uint32_t n = (uint32_t)lane->graph->history->layout->location_count;
+    for (uint32_t i = 0; (i = atomic_fetch_add(&t->next, 1)) < t->jobs;) {
+        if (i >= n) {
+            ictusi_flow_nodes(lane, (uint64_t)(i - n) * NODES_EACH,
+                              (uint64_t)(i - n + 1) * NODES_EACH);
+        } else if (lane->mode == FLOW_CHECK) {
+            (void)flow_sweep_check_pairs(lane, i);
+        } else {
+            (void)flow_sweep_limit_pairs(lane, i);
+        }
         lane_relax(lane);
     }
 }
 
-int ictusi_flow_check_together(struct flow *flow)
+/* The flow of each thread; one that finds no memory for an observer is left out. */
+static uint32_t lanes_make(struct flow *flow, struct flow *lanes, int threads)
 {
-    struct observer *own = flow->observer;
-    struct together t = {.flow = flow};
+    struct observer *own = flow->mode == FLOW_CHECK ? flow->observer : NULL;
     uint32_t count = 0;
-    t.lanes = malloc((size_t)flow->threads * sizeof *t.lanes);
+    for (int k = 0; k < threads; k++) {
+        lanes[count] = *flow;
+        lanes[count].visited = 0;
+        lanes[count].observer = own && k ? own->split(own) : own;
+        count += lanes[count].observer || !own;
+    }
+    return count;
+}
+
+int ictusi_flow_sweep(struct flow *flow)
+{
+    const bool alone = flow->threads < 2 || (flow->mode == FLOW_CHECK && !flow->observer->split);
+    const int threads = alone ? 1 : flow->threads;
+    const struct graph *graph = flow->graph;
+    const uint64_t nodes = (graph->vnode_count + NODES_EACH - 1) / NODES_EACH;
+    struct together t = {.jobs = (uint32_t)(graph->history->layout->location_count + nodes)};
+    int err = ICTUS_OK;
+    t.lanes = malloc((size_t)threads * sizeof *t.lanes);
     if (!t.lanes) {
         return ICTUS_ERR_NOMEM;
     }
-    /* The first lane tells the caller's own observer; one that found no memory is left out. */
-    for (int k = 0; k < flow->threads; k++) {
-        t.lanes[count] = *flow;
-        t.lanes[count].observer = k ? own->split(own) : own;
-        count += t.lanes[count].observer != NULL;
-    }
+    const uint32_t count = lanes_make(flow, t.lanes, threads);
     atomic_init(&t.next, 0);
     ictusi_crew_run((int)count, count, lane_run, &t);
-    for (uint32_t k = 1; k < count; k++) {
-        const int err = own->join(own, t.lanes[k].observer);
-        t.err = t.err ? t.err : err;
+    for (uint32_t k = 1; k < count && flow->mode == FLOW_CHECK; k++) {
+        const int joined = flow->observer->join(flow->observer, t.lanes[k].observer);
+        err = err ? err : joined;
     }
     free(t.lanes);
-    return t.err;
-}
-
-int ictusi_flow_limit(struct flow *flow, uint32_t location)
-{
-    static const struct sweep limit = {
-        {POINT_OUT, POINT_IN}, flow_sweep_limit_pair, flow_sweep_limit_node};
-    return sweep_location(flow, location, flow->graph->history->points.value, &limit);
+    return err;
 }

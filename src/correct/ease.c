@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "correct/ease.h"
 
+#include "causality/crew.h"
 #include "causality/easing.h"
+
+#include <stdlib.h>
 
 /* Rounds at most, and how many times as far as the violations alone it may raise anything. */
 enum { EASE_ROUNDS = 24, EASE_FARTHER = 2 };
@@ -22,45 +25,64 @@ static int ease_pass(struct session *s, double decay)
     return err ? err : ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
 }
 
-/*
- * The largest shift of any point, of all ranks. No value is less than its time, so 0 is the least.
- * Collective, as all ranks decide by it.
- */
-static int ease_lead(const struct session *s, int64_t *largest)
+/* What is known of the points after a round; threads fill in their locations' own. */
+struct easing_look {
+    struct session *session;
+    double slope;
+    int64_t *lead;   /* by location: the largest shift of any point */
+    uint64_t *above; /* by location: sends in the way */
+};
+
+static void ease_look_at(void *self, uint32_t l)
 {
-    const struct points *points = &s->history.points;
-    *largest = 0;
-    for (uint64_t i = 0; i < points->count; i++) {
+    const struct easing_look *look = self;
+    const struct history *history = &look->session->history;
+    const struct points *points = &history->points;
+    int64_t largest = 0;
+    for (uint64_t i = history->first[l]; i < history->first[l + 1]; i++) {
         const int64_t lead = points->value[i] - points->time[i];
-        *largest = lead > *largest ? lead : *largest;
+        largest = lead > largest ? lead : largest;
     }
-    return s->team ? s->team->maxima(s->team, largest, 1) : ICTUS_OK;
+    look->lead[l] = largest;
+    look->above[l] =
+        ictusi_easing_above(points, history->first[l], history->first[l + 1], look->slope);
 }
 
 /*
- * How many sends of all ranks are in the way. Collective: all ranks get the same number and leave
- * the loop in the same round.
+ * The largest shift of any point and how many sends are in the way, of all ranks. No value is less
+ * than its time, so 0 is the least shift. Collective: all ranks get the same numbers and leave the
+ * loop in the same round.
  */
-static int ease_count(const struct session *s, double slope, uint64_t *above)
+static int ease_look(struct easing_look *look, int64_t *largest, uint64_t *above)
 {
+    struct session *s = look->session;
+    const uint32_t n = (uint32_t)s->trace->layout.location_count;
+    ictusi_crew_run(s->threads, n, ease_look_at, look);
+    *largest = 0;
     *above = 0;
-    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
-        *above += ictusi_easing_above(&s->history.points, s->history.first[l],
-                                      s->history.first[l + 1], slope);
+    for (uint32_t l = 0; l < n; l++) {
+        *largest = look->lead[l] > *largest ? look->lead[l] : *largest;
+        *above += look->above[l];
     }
-    return s->team ? s->team->sums(s->team, above, 1) : ICTUS_OK;
+    const int err = s->team ? s->team->maxima(s->team, largest, 1) : ICTUS_OK;
+    return err || !s->team ? err : s->team->sums(s->team, above, 1);
+}
+
+static void ease_set_floors(void *self, uint32_t l)
+{
+    const struct easing_look *look = self;
+    struct history *history = &look->session->history;
+    ictusi_easing_floors(&history->points, history->first[l], history->first[l + 1], look->slope);
 }
 
 /*
  * The ramps of the last round become floors of the sends below them: see causality/easing.h. Only
  * this round's forward pass may look at floors; the limits after it are those of its values.
  */
-static int ease_round(struct session *s, double decay, double slope)
+static int ease_round(struct easing_look *look, double decay)
 {
-    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
-        ictusi_easing_floors(&s->history.points, s->history.first[l], s->history.first[l + 1],
-                             slope);
-    }
+    struct session *s = look->session;
+    ictusi_crew_run(s->threads, (uint32_t)s->trace->layout.location_count, ease_set_floors, look);
     s->flow.eased = true;
     const int err = ease_pass(s, decay);
     s->flow.eased = false;
@@ -74,25 +96,32 @@ static int ease_round(struct session *s, double decay, double slope)
  * decides here is one of all ranks, so that they stay together. Nothing is done where no send is in
  * the way, and the values are then those of the passes before.
  */
-int ictusi_ease(struct session *s, double decay, double slope)
+static int ease_by(struct easing_look *look, double decay)
 {
     int64_t first = 0;
     int64_t lead = 0;
     uint64_t above = 0;
     bool near = true;
-    int err = ease_count(s, slope, &above);
-    if (err || above == 0) {
-        return err;
-    }
-    err = ease_lead(s, &first);
-    if (err || first > ease_shift_max) {
+    int err = ease_look(look, &first, &above);
+    if (err || above == 0 || first > ease_shift_max) {
         return err;
     }
     for (int round = 0; round < EASE_ROUNDS && above > 0 && near && !err; round++) {
-        err = ease_round(s, decay, slope);
-        err = err ? err : ease_lead(s, &lead);
+        err = ease_round(look, decay);
+        err = err ? err : ease_look(look, &lead, &above);
         near = lead <= EASE_FARTHER * first;
-        err = err ? err : ease_count(s, slope, &above);
     }
-    return err || (above == 0 && near) ? err : ease_pass(s, decay);
+    return err || (above == 0 && near) ? err : ease_pass(look->session, decay);
+}
+
+int ictusi_ease(struct session *s, double decay, double slope)
+{
+    const uint64_t n = s->trace->layout.location_count + 1;
+    struct easing_look look = {s, slope, calloc(n, sizeof *look.lead),
+                               calloc(n, sizeof *look.above)};
+    const int err = ictusi_session_agree(s, look.lead && look.above ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    const int eased = err ? err : ease_by(&look, decay);
+    free(look.lead);
+    free(look.above);
+    return eased;
 }
