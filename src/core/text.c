@@ -17,16 +17,17 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* Parts of a second are divided by, which rounds once, so that 100us is no less than 1e-4. */
 struct unit {
     const char *name;
-    double factor;
+    double factor, parts;
 };
 
-static const struct unit time_units[] = {{"", 1.0},     {"ns", 1e-9},  {"us", 1e-6},
-                                         {"µs", 1e-6},  {"ms", 1e-3},  {"s", 1.0},
-                                         {"min", 60.0}, {"h", 3600.0}, {NULL, 0.0}};
+static const struct unit time_units[] = {{"", 1, 1},     {"ns", 1, 1e9}, {"us", 1, 1e6},
+                                         {"µs", 1, 1e6}, {"ms", 1, 1e3}, {"s", 1, 1},
+                                         {"min", 60, 1}, {"h", 3600, 1}, {NULL, 0, 1}};
 static const struct unit ratio_units[] = {
-    {"", 1.0}, {"ppm", 1e-6}, {"ppb", 1e-9}, {"%", 1e-2}, {NULL, 0.0}};
+    {"", 1, 1}, {"ppm", 1, 1e6}, {"ppb", 1, 1e9}, {"%", 1, 1e2}, {NULL, 0, 1}};
 
 /* The longest word whose edit distance is computed; longer ones have no nearest name. */
 enum { LONGEST_WORD = 63 };
@@ -56,7 +57,7 @@ static int text_parse_with_unit(const char *text, const struct unit *units, doub
     }
     for (const struct unit *u = units; u->name; u++) {
         if (strcmp(rest, u->name) == 0) {
-            *value = number * u->factor;
+            *value = number * u->factor / u->parts;
             return ICTUS_OK;
         }
     }
@@ -75,7 +76,7 @@ int ictus_parse_ratio(const char *text, double *ratio)
 
 int ictus_parse_real(const char *text, double *value)
 {
-    static const struct unit none[] = {{"", 1.0}, {NULL, 0.0}};
+    static const struct unit none[] = {{"", 1, 1}, {NULL, 0, 1}};
     return text_parse_with_unit(text, none, value);
 }
 

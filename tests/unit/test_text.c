@@ -20,6 +20,17 @@ static void quantities(void)
     CHECK_NEAR(x, -3.2, 1e-12);
     CHECK(!ictus_parse_ratio("12.5ppm", &x));
     CHECK_NEAR(x, 12.5e-6, 1e-15);
+    /* A limit that is written in another unit is that limit, not a neighbour of it. */
+    static const struct {
+        const char *text;
+        double seconds;
+    } exact[] = {{"100us", 1e-4}, {"3ns", 3e-9}, {"30ms", 0.03}, {"7us", 7e-6}, {"2h", 7200}};
+    for (size_t k = 0; k < sizeof(exact) / sizeof(exact[0]); k++) {
+        CHECK(!ictus_parse_seconds(exact[k].text, &x));
+        CHECK_NEAR(x, exact[k].seconds, 0);
+    }
+    CHECK(!ictus_parse_ratio("7%", &x));
+    CHECK_NEAR(x, 0.07, 0);
     CHECK(!ictus_parse_bytes("64KiB", &n) && n == 65536);
     CHECK(!ictus_parse_bytes("4M", &n) && n == 4194304);
     CHECK(!ictus_parse_bytes("0", &n) && n == 0);
