@@ -40,6 +40,24 @@ static void columns_are_as_wide_as_their_cells(void)
     CHECK_STR(printed, "# name   us\n# a    12.5\n");
 }
 
+/* Keys alone are a table, too. */
+static void keys_alone_are_printed(void)
+{
+    struct text_table t;
+    text_table_init(&t, 2);
+    text_table_column(&t, "below", false);
+    text_table_column(&t, "n", false);
+    text_table_cell(&t, "10");
+    text_table_cell(&t, "3");
+    print_table(&t, "  ");
+    CHECK_STR(printed, "  below n\n     10 3\n");
+    text_table_init(&t, 2);
+    text_table_column(&t, "site", true);
+    text_table_cell(&t, "main");
+    print_table(&t, "");
+    CHECK_STR(printed, "site\nmain\n");
+}
+
 /* A name of 60 characters in a table of 50 more: it has a line of its own. */
 static void long_names_give_way(void)
 {
@@ -244,6 +262,7 @@ static void remarks_break_between_words(void)
 int main(void)
 {
     columns_are_as_wide_as_their_cells();
+    keys_alone_are_printed();
     long_names_give_way();
     wide_tables_break_into_blocks();
     long_keys_give_way();

@@ -188,6 +188,9 @@ int text_table_print(struct text_table *table, const char *prefix, FILE *file)
     int err = table->failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
     if (!err && table->column_count > 0) {
         table_measure(table, widths);
+        if (table->key_count >= table->column_count) {
+            table->key_count = 0; /* with nothing beside them keys are columns like others */
+        }
         if (!table_shrink(table, room, true, widths)) {
             (void)table_shrink(table, room, false, widths);
         }

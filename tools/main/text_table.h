@@ -15,7 +15,7 @@
 enum { SCREEN_COLUMNS = 80, TABLE_COLUMNS_MAX = 48 };
 
 struct text_table {
-    size_t key_count; /* so many of the first columns, not all, are repeated in each block */
+    size_t key_count; /* so many of the first columns are repeated in each block */
     size_t column_count;
     bool is_text[TABLE_COLUMNS_MAX]; /* aligned to the left, and may give way */
     char **cells;                    /* row by row, the titles first */

@@ -38,18 +38,23 @@ static bool trace_text_is_zero(const json_t *value)
     return json_is_number(value) && json_number_value(value) == 0;
 }
 
-/* A row that counts nothing: numbers that are not counts, like a bin's edge, do not matter. */
+/*
+ * A row that counts nothing: numbers that are not counts, like a bin's edge, do not matter. Nor is
+ * a row shown whose members are curves, which no cell holds.
+ */
 static bool trace_text_is_idle(const json_t *row)
 {
     const char *key = NULL;
     json_t *value = NULL;
+    bool counts = false;
     json_object_foreach((json_t *)row, key, value)
     {
-        if (json_is_integer(value) && !trace_text_is_zero(value)) {
-            return false;
+        if (json_is_array(value)) {
+            return true;
         }
+        counts |= json_is_integer(value) && !trace_text_is_zero(value);
     }
-    return true;
+    return !counts;
 }
 
 /* What the text shows of a table: the rows with violations come first. */
