@@ -213,6 +213,38 @@ static void outputs_are_allowed(void)
     CHECK(unlink(file) == 0 && unlink(empty) == 0 && unlink(twin) == 0);
 }
 
+/* Nor a file of an archive or of arrivals, whether they are named by their directory or anchor. */
+static void archives_are_inputs(void)
+{
+    static const struct {
+        const char *name;
+        bool by_directory, by_anchor;
+    } files[] = {{"traces.otf2", true, true},
+                 {"traces.def", true, true},
+                 {"traces/0.evt", true, true},
+                 {"arrivals.jsonl", true, false},
+                 {"report.jsonl", false, false}};
+    char words[2][128], *inputs[] = {words[0], words[1]};
+    char path[128];
+    (void)snprintf(words[0], sizeof(words[0]), "%s", place);
+    (void)snprintf(words[1], sizeof(words[1]), "%s/traces.otf2", place);
+    (void)snprintf(path, sizeof(path), "%s/traces", place);
+    REQUIRE(mkdir(path, 0700) == 0);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", place, files[i].name);
+        write_text(path, "x");
+        const bool refused[] = {output_allowed(path, true, 1, inputs, &why) != ICTUS_OK,
+                                output_allowed(path, true, 1, inputs + 1, &why) != ICTUS_OK};
+        CHECK(refused[0] == files[i].by_directory && refused[1] == files[i].by_anchor);
+    }
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", place, files[i].name);
+        CHECK(unlink(path) == 0);
+    }
+    (void)snprintf(path, sizeof(path), "%s/traces", place);
+    CHECK(rmdir(path) == 0);
+}
+
 /* What goes to standard error meanwhile. */
 static struct captured told;
 static int error_saved;
@@ -491,6 +523,7 @@ int main(void)
     outputs_are_whole();
     outputs_tell_why();
     outputs_are_allowed();
+    archives_are_inputs();
     progress_is_for_those_who_see_it();
     steps_are_told();
     long_steps_are_foretold();

@@ -56,16 +56,50 @@ static int output_open_nameless(struct output *o, const char *path)
     return fd;
 }
 
+static bool file_is(const char *path, const struct stat *wanted)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_dev == wanted->st_dev &&
+           status.st_ino == wanted->st_ino;
+}
+
+/*
+ * Whether a file is an input: the word's own, or one of the archive or the arrivals that the word
+ * names by their directory or the anchor file.
+ */
+static bool output_is_input(const char *path, const struct stat *out, const char *word)
+{
+    static const char suffix[] = ".otf2";
+    char stem[PATH_MAX];
+    char part[PATH_MAX + 16];
+    char directory[OUTPUT_PATH_BYTES];
+    const size_t length = strlen(word);
+    const size_t rest = length - (length < strlen(suffix) ? length : strlen(suffix));
+    const bool anchor = strcmp(word + rest, suffix) == 0;
+    (void)snprintf(stem, sizeof(stem), "%.*s%s", (int)(anchor ? rest : length), word,
+                   anchor ? "" : "/traces");
+    const char *const parts[][2] = {
+        {word, ""}, {stem, suffix}, {stem, ".def"}, {word, "/arrivals.jsonl"}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        (void)snprintf(part, sizeof(part), "%s%s", parts[i][0], parts[i][1]);
+        if (file_is(part, out)) {
+            return true;
+        }
+    }
+    struct stat events;
+    directory_of(path, directory);
+    return stat(stem, &events) == 0 && file_is(directory[0] ? directory : ".", &events);
+}
+
 int output_allowed(const char *path, bool replace, int word_count, char **words,
                    struct ictus_why *why)
 {
     struct stat out;
-    struct stat in;
-    if (!path || stat(path, &out)) {
+    if (!path || strlen(path) >= OUTPUT_PATH_BYTES || stat(path, &out)) {
         return ICTUS_OK;
     }
     for (int i = 0; i < word_count; i++) {
-        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        if (output_is_input(path, &out, words[i])) {
             return ictus_because(
                 why, ICTUS_ERR_EXISTS,
                 "'%.200s' is an input and would be overwritten; name another output", path);

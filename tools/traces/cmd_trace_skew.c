@@ -44,7 +44,7 @@ static int skew_run(const void *options, int word_count, char **words)
         progress_watch_end(&watch);
     }
     if (err) {
-        return command_fail("trace-skew", err, &why);
+        return command_fail("trace-skew", err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err, &why);
     }
     const struct header_facts facts = {.command = "trace-skew", .rows = rows, .options = options};
     err = trace_text_put(&facts, o->format, NULL, report, &why);
