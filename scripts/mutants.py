@@ -70,7 +70,7 @@ class Mutant:
         return f"{self.path} | {old} | {new}"
 
     def room(self):
-        return "/".join(self.path.split("/")[:2])
+        return "/".join(self.path.split("/")[:-1][:2])
 
 
 # Rows of options, where flags, texts and choices have no bounds, and the row that ends them: nobody reads those numbers.
@@ -83,13 +83,14 @@ NOTHING = re.compile(r"(?:[ \t]+\(void\)\w+;\n|[ \t]+return 0;\n)*\}")
 SIZED = re.compile(r"sizeof\([\w>.-]*\[$|\bchar (?:\*?\w+(?:\[[^\]]*\])?, )*\w+\[(?:\w+ [*+] )?$|alloc\((?!.*(?: -|sizeof)).*$")
 
 
-# What MPI sets in any case need not be set before.
-DECLARED = re.compile(r"\bint (\w+) = $")
-SETS = re.compile(r"\bP?MPI_(?:Comm_(?:size|rank|test_inter)|Group_size|Initialized|Finalized)\([^;()]*&$")
+# What MPI, a loop over an array or a stream into memory sets in any case need not be set before.
+DECLARED = re.compile(r"\b(?:int|size_t) (\w+) = $")
+SETS = re.compile(r"\bP?MPI_(?:Comm_(?:size|rank|test_inter)|Group_size|Initialized|Finalized)\([^;()]*&$|"
+                  r"\bjson_array_foreach\([^;{}]*, $|\bopen_memstream\(&\w+, &$")
 
 
 def is_set_next(text, start, end):
-    """Whether a variable that is declared here is next used where MPI sets it."""
+    """Whether a variable that is declared here is next used where it is set."""
     declared = DECLARED.search(text, text.rfind("\n", 0, start) + 1, start)
     used = re.compile(rf"\b{declared.group(1)}\b").search(text, end) if declared else None
     return used is not None and SETS.search(text, text.rfind("\n", 0, used.start()) + 1, used.start()) is not None

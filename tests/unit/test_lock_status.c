@@ -42,11 +42,13 @@ void __wrap_ictus_lock_close(struct ictus_lock *lock)
     closed++;
 }
 
+static char failure[400];
+
 int command_fail(const char *command, int err, const struct ictus_why *why)
 {
-    (void)why;
     CHECK_STR(command, "lock");
-    CHECK(err == ICTUS_ERR_CLOCK);
+    CHECK(err == (status_code ? status_code : open_code));
+    (void)snprintf(failure, sizeof(failure), "%s", why->text);
     return EXIT_FAILED;
 }
 
@@ -85,7 +87,7 @@ static struct ictus_lock_source_status source_of(const char *name)
         .root_dispersion_ns = 115,
         .walk = 116,
         .noise_ns = 117,
-        .allan_tau_s = {2, 4},
+        .allan_tau_s = {0.5, 4},
         .allan = {1e-9, 2e-9},
         .sent = 118,
         .received = 119,
@@ -184,6 +186,13 @@ static void text_has_every_line(void)
     };
     account_fill();
     CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_OK);
+    /* A paragraph on the whole, two tables with a line for each source. */
+    int count = 0, empty = 0;
+    for (const char *c = printed; *c; c++) {
+        count += *c == '\n';
+        empty += c[0] == '\n' && c[1] == '\n';
+    }
+    CHECK(count == 10 + 1 + 5 + 1 + 5 && empty == 2);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         if (!strstr(printed, lines[i])) {
             check_failures++;
@@ -204,12 +213,19 @@ static void other_states_are_told(void)
     account.system_offset_ns = 1e6;
     account.measured_ns = 999.9e6;
     account.expected_ns = 1e3;
+    account.predicted_ns = 1e9;
+    account.sources[1].stamps = 3;
+    account.sources[1].interleaved = 0;
     CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_BELOW);
     CHECK(strstr(printed, "State         : holdover (the daemon is gone)\n"));
     CHECK(strstr(printed, "Reference     : none, stratum 2\n"));
     CHECK(!strstr(printed, "Time") && !strstr(printed, "Accuracy"));
     CHECK(strstr(printed, "System clock  : 1.00 ms ahead of this clock\n"));
-    CHECK(strstr(printed, "Expected      : 1.00 us, predicted 204 ns, measured 999.90 ms\n"));
+    CHECK(strstr(printed, "Expected      : 1.00 us, predicted 1.000 s, measured 999.90 ms\n"));
+    CHECK(strstr(printed, "\ntwo    reference 111 ns"));
+    account.system_offset_ns = 0;
+    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_BELOW);
+    CHECK(strstr(printed, "System clock  : 0 ns ahead of this clock\n"));
     CHECK(status_print(ICTUS_FORMAT_JSON) == EXIT_BELOW);
 }
 
@@ -287,6 +303,7 @@ static void sources_have_every_member(const json_t *sources)
     CHECK(last_s >= 5.0 && last_s < 3600.0);
     const json_t *allan = json_object_get(first, "allan");
     CHECK(json_array_size(allan) == 2);
+    member_is(json_array_get(allan, 0), "tau_s", 0.5);
     member_is(json_array_get(allan, 1), "tau_s", 4);
     member_is(json_array_get(allan, 1), "sigma_y", 2e-9);
     member_is(json_array_get(sources, 1), "interleaved", 1);
@@ -300,7 +317,7 @@ static void json_has_every_member(void)
     account_fill();
     CHECK(status_print(ICTUS_FORMAT_JSON) == EXIT_OK);
     json_t *o = json_loads(printed, 0, NULL);
-    REQUIRE(o);
+    REQUIRE(o && strchr(printed, '\n') == printed + strlen(printed) - 1);
     text_is(o, "type", "lock-status");
     text_is(o, "state", "locked");
     text_is(o, "reference", "one");
@@ -318,11 +335,16 @@ int main(void)
     text_has_every_line();
     other_states_are_told();
     json_has_every_member();
-    CHECK(closed == 4);
+    CHECK(closed == 5);
     status_code = ICTUS_ERR_CLOCK;
-    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_FAILED && closed == 5 && !printed[0]);
+    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_FAILED && closed == 6 && !printed[0]);
+    CHECK_STR(failure, "");
+    status_code = ICTUS_ERR_SAMPLES;
+    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_FAILED && closed == 7 && !printed[0]);
+    CHECK_STR(failure, "the clock has not been locked yet; is 'ictus lock' running?");
+    status_code = ICTUS_OK;
     open_code = ICTUS_ERR_CLOCK;
-    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_FAILED && closed == 5 && !printed[0]);
+    CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_FAILED && closed == 7 && !printed[0]);
     free(printed);
     return check_result();
 }

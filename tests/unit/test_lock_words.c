@@ -182,26 +182,80 @@ static void limits_hold(void)
     }
 }
 
+/* What lock asks for in numbers, in the order of the lines below. */
+enum { NUMBERS = 21 };
+
+static void numbers_are(const double wanted[NUMBERS])
+{
+    const struct ictus_lock_options *o = &world.lock;
+    const double found[NUMBERS] = {o->duration_s,
+                                   o->spacing_s,
+                                   o->timeout_s,
+                                   o->sigma_s,
+                                   o->tconf_s,
+                                   o->tmin_s,
+                                   o->tmax_s,
+                                   o->wander,
+                                   o->maxchange_s,
+                                   o->max_distance_s,
+                                   o->makestep_s,
+                                   (double)o->key,
+                                   (double)o->exchanges,
+                                   (double)o->polls,
+                                   (double)o->min_sources,
+                                   o->stamps,
+                                   o->interleaved,
+                                   o->keep_first,
+                                   o->steer,
+                                   o->loop,
+                                   o->policy};
+    for (int i = 0; i < NUMBERS; i++) {
+        if (fabs(found[i] - wanted[i]) > 1e-12 * fabs(wanted[i])) {
+            check_failures++;
+            (void)fprintf(stderr, "number %d is %g, not %g\n", i, found[i], wanted[i]);
+        }
+    }
+    CHECK(o->size == sizeof *o && o->on_message);
+}
+
+static void texts_are(const char *const wanted[11])
+{
+    const struct ictus_lock_options *o = &world.lock;
+    const char *const found[] = {o->servers,   o->pool,       o->reference,      o->name,
+                                 o->directory, o->keys,       o->user,           o->metrics,
+                                 o->drift,     o->clockbound, world.results.file};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        CHECK_STR(found[i] ? found[i] : "(none)", wanted[i] ? wanted[i] : "(none)");
+    }
+}
+
 static void usual_values_are_asked_for(void)
 {
     CHECK(words_run(&command_lock, "--server=one") == EXIT_OK);
-    const struct ictus_lock_options *o = &world.lock;
     CHECK(world.runs == 1 && world.closed == 1 && !failure[0]);
-    CHECK(o->size == sizeof *o && strcmp(o->servers, "one") == 0);
-    CHECK(!o->pool && !o->reference && !o->name && !o->directory && !o->keys && !o->user);
-    CHECK(!o->metrics && !o->drift && !o->clockbound && o->key == 0);
-    CHECK(o->stamps == ICTUS_STAMPS_KERNEL && o->interleaved && !o->keep_first && !o->steer);
-    CHECK(o->loop == ICTUS_LOCK_ADAPTIVE && o->policy == ICTUS_LOCK_BEST);
-    CHECK(o->exchanges == 5 && o->min_sources == 1 && o->polls == 0);
-    const double seconds[][2] = {{o->duration_s, 0},      {o->spacing_s, 1e-3}, {o->timeout_s, 1},
-                                 {o->sigma_s, 1e-5},      {o->tconf_s, 300},    {o->tmin_s, 8},
-                                 {o->tmax_s, 1024},       {o->wander, 1e-6},    {o->maxchange_s, 0},
-                                 {o->max_distance_s, 3.}, {o->makestep_s, 0.01}};
-    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-        CHECK_NEAR(seconds[i][0], seconds[i][1], 1e-12);
-    }
-    CHECK(o->on_poll && o->on_message);
-    CHECK(world.results.format == ICTUS_FORMAT_TEXT && !world.results.file);
+    texts_are((const char *const[11]){"one"});
+    numbers_are((const double[NUMBERS]){0,
+                                        1e-3,
+                                        1,
+                                        1e-5,
+                                        300,
+                                        8,
+                                        1024,
+                                        1e-6,
+                                        0,
+                                        3,
+                                        0.01,
+                                        0,
+                                        5,
+                                        0,
+                                        1,
+                                        ICTUS_STAMPS_KERNEL,
+                                        true,
+                                        false,
+                                        false,
+                                        ICTUS_LOCK_ADAPTIVE,
+                                        ICTUS_LOCK_BEST});
+    CHECK(world.lock.on_poll && world.results.format == ICTUS_FORMAT_TEXT);
 }
 
 static void words_are_passed_on(void)
@@ -210,28 +264,43 @@ static void words_are_passed_on(void)
                     "--pool=p --stamps=hardware --loop=pll --policy=target --keep-first --steer "
                     "--name=n --directory=d --keys=k --key=7 --user=u --prometheus=9 --drift=f "
                     "--clockbound=c --min-sources=3 --polls=4 --output=o --quiet") == EXIT_OK);
-    const struct ictus_lock_options *o = &world.lock;
-    const char *const texts[][2] = {
-        {o->pool, "p"},  {o->name, "n"},       {o->directory, "d"},
-        {o->keys, "k"},  {o->user, "u"},       {o->metrics, "9"},
-        {o->drift, "f"}, {o->clockbound, "c"}, {world.results.file, "o"}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        CHECK_STR(texts[i][0], texts[i][1]);
-    }
-    CHECK(o->stamps == ICTUS_STAMPS_HARDWARE && o->interleaved);
-    CHECK(o->loop == ICTUS_LOCK_PLL && o->policy == ICTUS_LOCK_TARGET);
-    CHECK(o->keep_first && o->steer && o->key == 7 && o->min_sources == 3 && o->polls == 4);
-    CHECK(o->on_poll); /* they are in the file */
+    texts_are((const char *const[11]){NULL, "p", NULL, "n", "d", "k", "u", "9", "f", "c", "o"});
+    numbers_are((const double[NUMBERS]){0,
+                                        1e-3,
+                                        1,
+                                        1e-5,
+                                        300,
+                                        8,
+                                        1024,
+                                        1e-6,
+                                        0,
+                                        3,
+                                        0.01,
+                                        7,
+                                        5,
+                                        4,
+                                        3,
+                                        ICTUS_STAMPS_HARDWARE,
+                                        true,
+                                        true,
+                                        true,
+                                        ICTUS_LOCK_PLL,
+                                        ICTUS_LOCK_TARGET});
+    CHECK(world.lock.on_poll); /* they are in the file */
     /* A quiet lock without a file has nobody to tell; no mode is interleaved without stamps. */
     CHECK(words_run(&command_lock, "--reference=shm:0 --quiet --basic") == EXIT_OK);
-    CHECK(!world.lock.on_poll && !world.lock.interleaved && world.lock.on_message);
+    CHECK(!world.lock.on_poll && !world.lock.interleaved);
     CHECK(words_run(&command_lock, "--server=one --stamps=user") == EXIT_OK);
     CHECK(!world.lock.interleaved && world.lock.stamps == ICTUS_STAMPS_USER);
-    CHECK(words_run(&command_serve, "") == EXIT_OK && world.runs == 1);
+}
+
+static void serving_is_asked_for(void)
+{
     const struct ictus_serve_options *s = &world.serve;
+    CHECK(words_run(&command_serve, "") == EXIT_OK && world.runs == 1);
     CHECK(s->size == sizeof *s && s->port == 123 && s->stamps == ICTUS_STAMPS_KERNEL);
     CHECK(s->stratum == 10 && s->burst == 64 && !s->address && !s->allow && !s->deny);
-    CHECK(!s->require_key && !s->system_clock && s->on_message);
+    CHECK(!s->require_key && !s->system_clock);
     CHECK_NEAR(s->rate, 20, 0);
     CHECK(words_run(&command_serve, "--allow=a --deny=b --address=c --stamps=user --require-key "
                                     "--system-clock --stratum=3") == EXIT_OK);
@@ -239,6 +308,21 @@ static void words_are_passed_on(void)
     CHECK_STR(s->deny, "b");
     CHECK_STR(s->address, "c");
     CHECK(s->stamps == ICTUS_STAMPS_USER && s->require_key && s->system_clock && s->stratum == 3);
+}
+
+/* What the daemons say goes to standard error, under their names. */
+static void daemons_speak(void)
+{
+    char said[80] = "";
+    FILE *const real = stderr;
+    FILE *memory = fmemopen(said, sizeof said - 1, "w");
+    REQUIRE(memory);
+    stderr = memory;
+    world.lock.on_message("one", NULL);
+    world.serve.on_message("two", NULL);
+    stderr = real;
+    (void)fclose(memory);
+    CHECK_STR(said, "ictus lock: one\nictus serve: two\n");
 }
 
 static void refusals_are_told(void)
@@ -330,6 +414,11 @@ static void polls_are_told(void)
             (void)fprintf(stderr, "%s is %g\n", numbers[i].key, json_number_value(value));
         }
     }
+}
+
+/* What is no number, and what a poll without the kernel's stamps is told to have. */
+static void polls_have_words(void)
+{
     CHECK(json_is_null(json_object_get(world.told, "clock_minus_system_ns")));
     CHECK(json_is_true(json_object_get(world.told, "interleaved")));
     text_is("type", "lock");
@@ -352,8 +441,11 @@ int main(void)
     limits_hold();
     usual_values_are_asked_for();
     polls_are_told();
+    polls_have_words();
     refusals_are_told();
-    words_are_passed_on(); /* the last: --quiet leaves standard output to nobody */
+    serving_is_asked_for();
+    words_are_passed_on(); /* nothing after it: --quiet leaves standard output to nobody */
+    daemons_speak();
     json_decref(world.told);
     return check_result();
 }

@@ -99,7 +99,7 @@ static int lock_status_print_sources(const struct ictus_lock_status *s)
     static const char *const paths[] = {"Stamps", "Send",   "Network", "Receive", "Delay sd",
                                         "Noise",  "Glitch", "Lost",    NULL};
     struct text_table table;
-    char text[5][24];
+    char text[24];
     lock_status_put_columns(&table, answers);
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
@@ -109,10 +109,10 @@ static int lock_status_print_sources(const struct ictus_lock_status *s)
         text_table_cell(&table, "%" PRId32, r->stratum);
         text_table_cell(&table, "%03" PRIo32, (uint32_t)r->reach);
         text_table_cell(&table, "%.4g s", r->interval_s);
-        text_table_cell(&table, "%s", status_duration(r->offset_ns, text[0]));
-        text_table_cell(&table, "%s", status_duration(r->sigma_ns, text[1]));
-        text_table_cell(&table, "%s", status_duration(r->bound_ns, text[2]));
-        text_table_cell(&table, "%s", status_duration(r->delay_ns, text[3]));
+        text_table_cell(&table, "%s", status_duration(r->offset_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->sigma_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->bound_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->delay_ns, text));
     }
     const int err = text_table_print(&table, "", stdout);
     printf("\n");
@@ -121,11 +121,11 @@ static int lock_status_print_sources(const struct ictus_lock_status *s)
         const struct ictus_lock_source_status *r = &s->sources[i];
         text_table_cell(&table, "%s", r->name);
         text_table_cell(&table, "%s", r->interleaved ? "interleaved" : stamps_of(r));
-        text_table_cell(&table, "%s", status_duration(r->send_ns, text[0]));
-        text_table_cell(&table, "%s", status_duration(r->network_ns, text[1]));
-        text_table_cell(&table, "%s", status_duration(r->receive_ns, text[2]));
-        text_table_cell(&table, "%s", status_duration(r->delay_sd_ns, text[3]));
-        text_table_cell(&table, "%s", status_duration(r->noise_ns, text[4]));
+        text_table_cell(&table, "%s", status_duration(r->send_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->network_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->receive_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->delay_sd_ns, text));
+        text_table_cell(&table, "%s", status_duration(r->noise_ns, text));
         text_table_cell(&table, "%" PRIu64, r->glitches);
         text_table_cell(&table, "%" PRIu64, r->lost);
     }

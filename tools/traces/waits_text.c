@@ -85,9 +85,10 @@ static void waits_text_put_padded(const char *name, int width)
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
 static void waits_text_put_share(const json_t *object, double rank_time)
 {
-    const double share = 100 * text_number(object, "wait_s") / rank_time;
-    const double low = 100 * text_number(object, "wait_low_s") / rank_time;
-    const double high = 100 * text_number(object, "wait_high_s") / rank_time;
+    const double percent = rank_time > 0 ? 100 / rank_time : 0; /* an archive without events */
+    const double share = percent * text_number(object, "wait_s");
+    const double low = percent * text_number(object, "wait_low_s");
+    const double high = percent * text_number(object, "wait_high_s");
     const char *kind = member_text(object, "kind");
     char cell[40];
     if (json_is_null(json_object_get(object, "wait_high_s"))) {
