@@ -32,6 +32,12 @@ bool ictusi_access_address_of(const struct sockaddr *from, struct address *addre
     return false;
 }
 
+/*
+ * A.B.C.D[/BITS] or an IPv6 network. A prefix of IPv4 counts from the mapped address, so 10.0.0.0/8
+ * becomes 104 bits; without a prefix a network is one host. The range of an IPv4 prefix is
+ * therefore judged before 96 is added: /33 would otherwise pass as 129 of 128 bits and be read past
+ * its end.
+ */
 static bool access_read_network(char *text, struct network *network)
 {
     struct in_addr v4;
@@ -90,6 +96,7 @@ int ictusi_access_read(struct access *access, const char *deny, const char *allo
     return err ? err : access_read_list(allow, access->allow, &access->allow_count, why);
 }
 
+/* Whole bytes first, then the bits of the one that the prefix ends in. */
 static bool network_holds(const struct network *network, const struct address *address)
 {
     const size_t whole = (size_t)network->bits / 8;
@@ -160,6 +167,12 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
     if (limiter->rate <= 0.0) {
         return LIMIT_ANSWER;
     }
+    /*
+     * The table has no chains and is never searched: two clients of one slot evict each other, and
+     * each return finds a full bucket. That errs towards answering, costs one look-up a packet, and
+     * cannot grow under a flood of forged addresses; the secret keeps an attacker from aiming at a
+     * client's slot.
+     */
     const uint64_t who = limiter_hash(limiter, address);
     struct bucket *bucket = &limiter->table[who % ACCESS_CLIENTS];
     if (bucket->who != who) {

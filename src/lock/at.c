@@ -22,7 +22,11 @@ static const int64_t spin_ns = 1000000;
 /* An instant missed by more than this was missed for another reason than a slow machine. */
 static const int64_t missed_ns = 1000000000;
 
-/* What the waiting child tells its parent. */
+/*
+ * What the waiting child tells its parent. Both live on one machine and come from one image, so the
+ * structure is passed as it is. It is far smaller than PIPE_BUF: the parent never sees a part of
+ * one, however the child ends.
+ */
 struct word {
     int err;
     int code;         /* errno of execvp */
@@ -55,7 +59,13 @@ static void at_sleep_ns(int64_t ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
-/* Until the clock shows the instant. @return ICTUS_OK or ICTUS_ERR_TIMEOUT */
+/*
+ * Until the clock shows the instant. The instant is compared with the locked clock at every turn,
+ * and not converted to a deadline of a system clock once: the clock's rate and slew are corrected
+ * while we sleep, and a deadline computed an hour ahead would be off by what was learned since. A
+ * sleep ends spin_ns early, because a wake-up is late by up to a timer tick and a scheduler's turn;
+ * the loop after it ends within one reading. @return ICTUS_OK or ICTUS_ERR_TIMEOUT
+ */
 static int at_wait_for(const struct ictus_lock *lock, struct ictus_time instant)
 {
     for (;;) {
@@ -95,6 +105,11 @@ _Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ic
      */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /*
+     * Only who is scheduled normally is raised, since only that class can be restored here:
+     * SCHED_BATCH, or a priority that the user chose, stays. Without the privilege the call fails,
+     * and the wait is as it was.
+     */
     const int policy = sched_getscheduler(0);
     const bool hurried = policy == SCHED_OTHER && process_hurry(true);
     word.err = at_wait_for(lock, start->instant);
@@ -108,7 +123,11 @@ _Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ic
         word.sigma_ns = reading.sigma_ns;
         word.bound_ns = reading.bound_ns;
     }
-    /* A pipe takes so few bytes at once. */
+    /*
+     * A pipe takes so few bytes at once. The word is written before exec, so lateness_ns holds the
+     * instant of release and not the time to load the command; the parent measures that by the end
+     * of the pipe (exec_ns).
+     */
     if (write(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) && !word.err) {
         (void)prctl(PR_SET_PDEATHSIG, 0UL);
         if (hurried) {
@@ -154,6 +173,7 @@ static int report_receive(int fd, struct ictus_at_report *report, char *const *c
     report->lateness_ns = word.lateness_ns;
     report->sigma_ns = word.sigma_ns;
     report->bound_ns = word.bound_ns;
+    /* Blocks until the pipe's last writer is gone, which O_CLOEXEC makes the moment of exec. */
     if (at_read_word(fd, &after)) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot run '%.80s': %s", command[0],
                              strerror(after.code));

@@ -49,6 +49,10 @@ bool ictusi_card_interface(int socket_fd, char name[16])
     return found;
 }
 
+/*
+ * The driver's own numbering (phc_index of ETHTOOL_GET_TS_INFO) names the device. A machine with
+ * several cards has several, and the clock of another one would be off by an arbitrary amount.
+ */
 int ictusi_card_open(int socket_fd, struct card *card, struct ictus_why *why)
 {
     char interface[16];
@@ -78,6 +82,10 @@ void ictusi_card_close(struct card *card)
     card->fd = -1;
 }
 
+/*
+ * The card's clock minus the raw clock, ns, at this moment. Both run freely, so the pair is good
+ * only for stamps taken at nearly the same time: it is renewed for each exchange.
+ */
 int ictusi_card_compare(const struct device_calls *calls, struct card *card, struct timebase *base)
 {
     struct sample sample;

@@ -22,6 +22,11 @@ static const int64_t void_after_s = 1000;
 /* The coarse clock may be a tick behind. */
 static const double tick_s = 0.01;
 
+/*
+ * The blocks are reserved (posix_fallocate), since a page of a sparse file that finds the disk full
+ * ends the daemon by SIGBUS when it is written, not by an error. O_NOFOLLOW: the path may be in a
+ * directory that others can write to.
+ */
 int ictusi_clockbound_open(struct clockbound *bound, const char *path, struct ictus_why *why)
 {
     struct stat info;
@@ -60,6 +65,10 @@ void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status sta
     if (!s || clock_gettime(CLOCK_MONOTONIC_COARSE, &now) < 0) {
         return;
     }
+    /*
+     * A daemon that died between the two stores left an odd generation; | 1 takes it over, where +
+     * 1 would have readers believe in a half-written segment.
+     */
     const uint16_t last = atomic_load(&s->generation);
     const uint16_t writing = (uint16_t)(last | 1U);
     atomic_store(&s->generation, writing);
@@ -75,6 +84,10 @@ void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status sta
      * tick, in which the clock drifts on.
      */
     s->bound_ns = (int64_t)ceil(fmin(9e18, bound_ns + drift * tick_s));
+    /*
+     * A disruption marker would be a virtual machine's count of migrations, which nothing here
+     * knows of.
+     */
     s->disruption = 0;
     s->max_drift_ppb = (uint32_t)ceil(fmin(4e9, drift));
     s->status = (int32_t)status;

@@ -28,6 +28,12 @@ static void drift_boot(char boot[PAGE_BOOT_BYTES])
     boot[strcspn(boot, "\n")] = '\0';
 }
 
+/*
+ * Opened before privileges are dropped, and kept open: the daemon may not be able to open it later.
+ * A file that is empty is new; one that says nonsense is refused, because beginning with a wrong
+ * frequency is worse than with none (50 ppm are 50 us in a second until the loop has found its
+ * own).
+ */
 int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *why)
 {
     char text[DRIFT_BYTES], boot[PAGE_BOOT_BYTES], written[PAGE_BOOT_BYTES] = "";
@@ -64,6 +70,11 @@ int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *w
     return ICTUS_OK;
 }
 
+/*
+ * In place and by one pwrite of a fixed length: no second file and no rename, which would need a
+ * directory to write to after privileges are gone. Frequency and standard deviation are in ppm, 1e3
+ * ns/s each.
+ */
 bool ictusi_drift_write(struct drift *drift, double frequency, double sd)
 {
     char text[DRIFT_BYTES], boot[PAGE_BOOT_BYTES];

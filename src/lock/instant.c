@@ -25,7 +25,11 @@ static int instant_bad(struct ictus_why *why, const char *text)
                          text);
 }
 
-/* ".25" as nanoseconds; an empty text is 0. @return false when it is not a fraction */
+/*
+ * ".25" as nanoseconds; an empty text is 0. Digit by digit in integers: strtod() rounds .1 and
+ * depends on the locale. Digits beyond the ninth are worth less than a nanosecond and add 0, since
+ * scale has come down to 0 by then. @return false when it is not a fraction
+ */
 static bool instant_read_fraction(const char *text, int64_t *ns)
 {
     int64_t scale = second;
@@ -118,8 +122,9 @@ static int instant_read_when(const char *text, int64_t now, int64_t *ns, struct 
 }
 
 /*
- * Instants are integers of nanoseconds from here on: a double of seconds since 1970 would be off
- * by up to 119 ns.
+ * Instants are integers of nanoseconds from here on: a double of seconds since 1970 would be off by
+ * up to 119 ns. Aligned to multiples since 1970 and not since now, so that processes which ask at
+ * different moments get the same instant: that is what --align is for.
  */
 static int instant_read(const struct ictus_at_when *when, int64_t now, int64_t *ns,
                         struct ictus_why *why)

@@ -36,6 +36,9 @@ static double interval_best(const struct interval_options *options, const struct
 
 /*
  * Half the packets are worth a doubled variance. So sigma^2 / t is minimised.
+ *     cost(t) = sigma(t)^2 * packets per second ~ sigma(t)^2 / t
+ * sigma(t) is the discipline's steady standard deviation for polls t apart, which includes the
+ * oscillator's wander, so that the cost rises again and there is a least one.
  */
 static double interval_cheapest(const struct interval_options *options, const struct discipline *d)
 {
@@ -75,6 +78,7 @@ static double interval_target(const struct interval_options *options, const stru
     }
     while (chosen == 0.0 && *exchanges * 2 <= options->exchanges_max) {
         *exchanges *= 2;
+        /* By how much the variance of a poll's mean falls: it is that of options->exchanges. */
         const double fewer = (double)*exchanges / options->exchanges;
         if (ictusi_discipline_steady_sigma(d, options->tmin_s, fewer) <= options->sigma_ns) {
             break;
@@ -95,6 +99,10 @@ double ictusi_interval_start(double tmin_s, int polled)
     return fmin(tmin_s, ldexp(quick_s, doubled));
 }
 
+/*
+ * With fewer than four accepted measurements, or after a glitch, the noise and the stability that
+ * the choice rests on are not known, and the shortest interval is what finds them soonest.
+ */
 struct interval_choice ictusi_interval_next(const struct interval_options *options,
                                             const struct discipline *d, double last_s)
 {

@@ -38,7 +38,12 @@ int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
                              : 0;
 }
 
-/* A source's estimate and intervals at an instant, relative to a common origin. */
+/*
+ * A source's estimate and intervals at an instant, relative to a common origin. Each discipline
+ * counts its phase from an origin of its own (ns), and its bound likewise. Both are moved to the
+ * common one here: only differences of origins are converted to double, which are exact while they
+ * are below 2^53 ns (104 days), as those of sources of one clock are.
+ */
 static void keeper_propose(const struct upstream *source, int64_t now, int64_t origin,
                            struct candidate *c)
 {
@@ -64,7 +69,10 @@ static void keeper_propose(const struct upstream *source, int64_t now, int64_t o
                                                           : ICTUS_SOURCE_SETTLING;
 }
 
-/* Which leap second most of the sources that agree announce: 0, 1 or 2 as on the wire. */
+/*
+ * Which leap second most of the sources that agree announce: 0, 1 or 2 as on the wire. A majority
+ * and not any one: a single server with a stale leap file would move the clock by a second.
+ */
 static int keeper_announced_leap(const struct keeper *keeper)
 {
     int agree = 0;
@@ -110,7 +118,11 @@ static enum ictus_lock_selection keeper_show(const struct upstream *source,
                                       : c->selection;
 }
 
-/* Nothing is agreed on: whoever is right, the truth lies in the hull of all. */
+/*
+ * Nothing is agreed on: whoever is right, the truth lies in the hull of all. An interval that holds
+ * whatever each of them holds. It can be wide, and is right if one source is right; an intersection
+ * would be empty, or right only if all are.
+ */
 static void keeper_cover_all(const struct candidate *candidates, int count, struct consensus *c)
 {
     c->low_ns = INFINITY;
@@ -175,6 +187,11 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
                         : !agreed                                          ? AGREEMENT_DISSENT
                         : consensus.agreeing < keeper->options.min_sources ? AGREEMENT_FEW
                                                                            : AGREEMENT_MAJORITY;
+    /*
+     * Three cases: a majority publishes the combined line; before the first one, or after the
+     * agreement is lost, a guess under the hull is published as unlocked; else (no voters at this
+     * moment) the line that is there goes on, and becomes holdover by its age.
+     */
     const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
     if (keeper->agreement == AGREEMENT_MAJORITY && consensus.selected >= 0) {
         keeper->consensus = consensus;
@@ -242,7 +259,10 @@ static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
     return was ? ICTUS_LOCK_HOLDOVER : ICTUS_LOCK_UNLOCKED;
 }
 
-/* The interval in force: of the slowest of those that make the clock. */
+/*
+ * The interval in force: of the slowest of those that make the clock. Used for good_until, after
+ * which readers call the clock held over by themselves: a daemon that hangs cannot tell them.
+ */
 static double interval_in_force(const struct keeper *keeper)
 {
     double longest = 0.0;
@@ -255,7 +275,14 @@ static double interval_in_force(const struct keeper *keeper)
     return longest;
 }
 
-/* The absolute clock goes on from what it showed, by slewing, unless it has to jump. */
+/*
+ * The absolute clock goes on from what it showed, by slewing, unless it has to jump.
+ *     showed = what readers saw at the anchor; behind = line - showed (ns)
+ * The first line, and the first after an unlocked time, is taken as it is, in a new epoch if it is
+ * a locked one: before it nothing was promised that could be broken. Later a difference of up to
+ * makestep is slewed away; a larger one is a step, and a new epoch tells readers not to compare
+ * across it.
+ */
 static void keeper_set_value(struct keeper *keeper, struct page_clock *next, int64_t showed)
 {
     const double behind = (double)(next->value - showed);
@@ -285,7 +312,11 @@ bool ictusi_keeper_changed_too_far(const struct keeper *keeper)
     return most_ns > 0.0 && keeper->largest_change_ns > most_ns;
 }
 
-/* The difference clock keeps its value and only changes its rate. */
+/*
+ * The difference clock keeps its value and only changes its rate. elapsed(now) = elapsed(anchor) +
+ * d + slope d is continued exactly at the new anchor, where the absolute clock may step. Intervals
+ * measured by it err by the frequency alone.
+ */
 static void keeper_set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t now)
 {
     const struct page_clock *old = &keeper->clock;
@@ -381,7 +412,9 @@ static void keeper_republish(struct keeper *keeper, int64_t now)
 
 /*
  * After each poll: choose, build the next line from now on, and publish it whole. Readers
- * extrapolate the line that they have.
+ * extrapolate the line that they have. The order matters: consensus, state, value (which may be
+ * refused by --maxchange, so that nothing of a line that goes too far is published), elapsed, then
+ * uncertainty. A reader sees all or nothing, by the page's own lock.
  */
 void ictusi_keeper_update(struct keeper *keeper)
 {

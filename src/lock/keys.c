@@ -19,6 +19,11 @@ enum { DIGEST_BYTES = 16, LINE_BYTES = 512 };
 static void key_digest(const struct key *key, const uint8_t *bytes, size_t length,
                        uint8_t out[DIGEST_BYTES])
 {
+    /*
+     * AES-CMAC (RFC 4493), which RFC 8573 puts in place of NTP's MD5: keys of 16 or 32 bytes, a
+     * digest of 16. The key schedule is made anew for each packet and leaves this function with the
+     * stack.
+     */
     if (key->length == 16) {
         struct cmac_aes128_ctx context;
         cmac_aes128_set_key(&context, key->bytes);
@@ -62,6 +67,10 @@ static bool digest_equal(const uint8_t *a, const uint8_t *b)
 
 static int keys_supported(struct ictus_why *why)
 {
+    /*
+     * A key file is refused. The digest of zeros above is then never compared: anybody could forge
+     * it.
+     */
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                          "symmetric keys need libnettle, and this program was built without it");
 }
@@ -93,7 +102,12 @@ static bool keys_read_hex(const char *text, size_t wanted, uint8_t *bytes)
     return true;
 }
 
-/* @return 1 a key, 0 an empty line, negative: malformed */
+/*
+ * @return 1 a key, 0 an empty line, negative: malformed "ID TYPE HEX:DIGITS" as in chrony's key
+ * files. ID 0 is not a key, since a packet with key 0 and no digest is a crypto-NAK. MD5 and SHA1,
+ * which those files may hold, are malformed here: a key that is ignored would leave a server
+ * unprotected without a word.
+ */
 static int key_read_line(char *line, struct key *key)
 {
     char *rest = NULL;
@@ -115,6 +129,10 @@ static int key_read_line(char *line, struct key *key)
     return key->length && hex && keys_read_hex(secret + 4, key->length, key->bytes) ? 1 : -1;
 }
 
+/*
+ * Pointers into the list go stale when it grows: keys are found (ictusi_keys_find) only after all
+ * are read.
+ */
 static int keys_add(struct keys *keys, const struct key *key)
 {
     struct key *grown = realloc(keys->list, (keys->count + 1) * sizeof(*grown));

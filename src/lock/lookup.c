@@ -15,6 +15,11 @@ struct lookup {
     atomic_int holders; /* who asked, and the C library's thread until it has told the end */
 };
 
+/*
+ * Two hold a lookup, and either may be the last: who asked can give up first, the resolver's thread
+ * can finish first. The counter's default order (sequentially consistent) makes what the thread
+ * wrote into the request visible to whoever frees it.
+ */
 static void lookup_release(struct lookup *l)
 {
     if (atomic_fetch_sub(&l->holders, 1) == 1) {
@@ -39,6 +44,12 @@ bool ictusi_lookup_numeric(const char *host)
     return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1;
 }
 
+/*
+ * getaddrinfo() may block for a minute where a name server does not answer, during which a daemon
+ * of one thread would neither poll nor correct its clock. AI_ADDRCONFIG leaves out families that
+ * the machine has no address of; a numeric address must not be judged by that, as loopback does not
+ * count.
+ */
 struct lookup *ictusi_lookup_start(const char *host, const char *port)
 {
     struct lookup *l = calloc(1, sizeof(*l));
@@ -75,6 +86,10 @@ enum lookup_state ictusi_lookup_check(struct lookup *lookup, const struct addrin
     return *addresses ? LOOKUP_FOUND : LOOKUP_FAILED;
 }
 
+/*
+ * Of a request that could be cancelled no end is told, so both holds are given up here; otherwise
+ * the resolver's thread gives up its own.
+ */
 void ictusi_lookup_end(struct lookup *lookup)
 {
     if (!lookup) {

@@ -167,7 +167,10 @@ int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
 /*
  * RFC 5905, section 8: a reply must give back the stamp that the request carried, which nobody
  * knows who does not see the requests. In interleaved mode it gives back the receive stamp of the
- * request instead, and its transmit stamp is that of the reply before.
+ * request instead, and its transmit stamp is that of the reply before. The origin must be one of
+ * the two random stamps that went out with this request (RFC 9769: its transmit stamp in basic
+ * mode, its receive stamp in interleaved mode). 64 random bits are what keeps a sender who cannot
+ * see the request from answering it, and an answer to an earlier request from counting.
  */
 enum packet_fault ictusi_packet_check_header(const struct packet *reply,
                                              const struct packet_request *request,

@@ -115,6 +115,11 @@ void ictusi_peer_close(struct peer *peer)
     ictusi_card_close(&peer->card);
 }
 
+/*
+ * t1, t4: raw time of this machine; t2, t3: UTC of the server (all ns). Midpoints are taken as
+ * integers: an instant since 1970 has no room in a double, and t2 + t3 none in an int64_t from 2116
+ * on.
+ */
 bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample)
 {
     const int64_t trip = exchange->t4 - exchange->t1;
@@ -155,7 +160,12 @@ static uint64_t peer_random_stamp(void)
     return value;
 }
 
-/* Nothing of the client's clock is shown: RFC 9769's stamps may be random. */
+/*
+ * Nothing of the client's clock is shown: RFC 9769's stamps may be random. precision 32 means
+ * "unknown" and the transmit stamp is random: the request tells nothing that would identify the
+ * client or its clock, and an answer cannot be prepared in advance. In interleaved mode the origin
+ * names the server's last receive stamp, by which it finds when that answer really left.
+ */
 static int peer_send_request(struct peer *peer, struct packet_request *request, int64_t *user)
 {
     uint8_t bytes[REQUEST_BYTES];
@@ -190,6 +200,11 @@ static bool peer_reply_authentic(const struct peer *peer, const uint8_t *bytes,
                     ictusi_key_verify(key, bytes, mac->offset, mac->length));
 }
 
+/*
+ * In this order: what costs nothing first; the header with its origin before the digest, so that a
+ * flood of forgeries costs no AES; what the server says of itself only after it is known to be the
+ * server.
+ */
 enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_datagram *datagram,
                                     const struct packet_request *request, struct packet *reply,
                                     bool *interleaved)
@@ -329,7 +344,10 @@ static void peer_fill_exchange(struct peer *peer, struct timebase *base,
     }
 }
 
-/* A lost packet should not cost a second where replies take a millisecond. */
+/*
+ * A lost packet should not cost a second where replies take a millisecond. How long to wait for the
+ * next reply (s): 8 of the latest round trips, at least 50 ms, at most --timeout.
+ */
 static void peer_learn_patience(struct peer *peer, const struct peer_exchange *exchange)
 {
     const double trip_s = (double)(exchange->user4 - exchange->user1) / 1e9;
@@ -371,7 +389,12 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
     return err;
 }
 
-/* What the whole exchange gives; in interleaved mode that of the one before. */
+/*
+ * What the whole exchange gives; in interleaved mode that of the one before.
+ *     interleaved: t1, t2, t4 of the exchange before, t3 of this reply
+ * The two replies' root distances may differ, and the larger one counts. An exchange that was lost
+ * in between leaves before->valid false, and the pair gives nothing.
+ */
 static int exchange_conclude(struct peer *peer, const struct peer_exchange *before,
                              struct sample *sample)
 {
@@ -398,6 +421,10 @@ static int exchange_conclude(struct peer *peer, const struct peer_exchange *befo
     return ICTUS_ERR_FORMAT;
 }
 
+/*
+ * An exchange during which CLOCK_REALTIME was set, or the machine slept, is dropped whole: kernel
+ * stamps of its two ends are on two different scales, and nothing tells by how much.
+ */
 int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sample)
 {
     struct peer_exchange now = {0};

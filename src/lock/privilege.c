@@ -15,6 +15,10 @@
 /* The user that the packages make for the network clock (contrib/ictus.sysusers). */
 static const char own_user[] = "ictus";
 
+/*
+ * CAP_SYS_TIME is below 32, so the first of the two words of a version 3 header holds it. It is not
+ * inheritable: a program that the daemon would start has none.
+ */
 static int privilege_set_capabilities(bool keep_time)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -27,6 +31,11 @@ static int privilege_set_capabilities(bool keep_time)
     return (int)syscall(SYS_capset, &head, data);
 }
 
+/*
+ * The groups before the user: after setresuid() there is no privilege left to change them, and the
+ * process would keep root's. KEEPCAPS lets the permitted set survive the change of user, from which
+ * everything but CAP_SYS_TIME is then dropped.
+ */
 static int privilege_become(const struct passwd *entry)
 {
     if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
@@ -48,6 +57,10 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
                                    "--user=root: only root can run the daemon as root")
                    : ICTUS_OK;
     }
+    /*
+     * getpwnam_r() says 0 for "no such user" as well, with a null result; an error of the name
+     * service is treated alike, and leads to "nobody" rather than to running as root.
+     */
     const bool own =
         getpwnam_r(own_user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL;
     const char *name = user ? user : own ? own_user : "nobody";

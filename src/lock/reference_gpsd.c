@@ -39,7 +39,11 @@ struct gpsd_reference {
     char buffer[BUFFER_BYTES];
 };
 
-/* The number after "key": of a flat JSON object, which these reports are. */
+/*
+ * The number after "key": of a flat JSON object, which these reports are. No JSON parser: keys of
+ * gpsd's TOFF and PPS reports are unique within a line, and the quotation marks and the colon in
+ * `key` keep "sec" from matching within "real_sec". What is not there fails the sample.
+ */
 static bool gpsd_number(const char *line, const char *key, int64_t *value)
 {
     const char *at = strstr(line, key);
@@ -64,6 +68,10 @@ static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns
 /*
  * TOFF: when a report of the receiver came over its serial line. PPS: when its pulse came, which is
  * what counts to microseconds. Both have the pair of true and system time.
+ *     offset = real - raw(clock): "real" is the receiver's time, "clock" CLOCK_REALTIME at that
+ * instant A pair that is more than 10 s old, or from before the system's clock was set, is dropped:
+ * its system time can no longer be converted to raw time. kernel marks pulses here, which gpsd has
+ * stamped well.
  */
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample)
 {
@@ -84,6 +92,10 @@ bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sa
     return true;
 }
 
+/*
+ * The socket does not block, so connect() begins and poll() waits, for a bounded time: the daemon's
+ * one thread also polls the other sources and slews the clock meanwhile.
+ */
 static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
 {
     int failed = 0;
@@ -161,7 +173,11 @@ static int gpsd_open(const char *argument, struct reference **reference, struct 
     return ICTUS_OK;
 }
 
-/* gpsd went away: it is started again some time, and is asked for now and then. */
+/*
+ * gpsd went away: it is started again some time, and is asked for now and then. A shorter patience
+ * than at the start (300 ms), as this happens between polls of other sources. What the receiver can
+ * do may have changed with its restart, so reports count again until a pulse comes.
+ */
 static void gpsd_come_back(struct gpsd_reference *r, int64_t now)
 {
     if (now >= r->retry_at) {
@@ -171,7 +187,10 @@ static void gpsd_come_back(struct gpsd_reference *r, int64_t now)
     }
 }
 
-/* @return 1 with a sample that counts */
+/*
+ * Reports on the serial line come up to a second late by a delay that depends on the number of
+ * satellites; next to pulses they would only widen the bound. @return 1 with a sample that counts
+ */
 static int reference_gpsd_take_line(struct gpsd_reference *r, const char *line,
                                     const struct timebase *base, struct sample *sample)
 {
@@ -216,6 +235,10 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
             }
             start = end + 1;
         }
+        /*
+         * What follows the last newline begins the next line: moved to the front, so that room
+         * never shrinks.
+         */
         r->length -= (size_t)(start - r->buffer);
         memmove(r->buffer, start, r->length);
         if (r->length == sizeof(r->buffer) - 1) {

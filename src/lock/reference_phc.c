@@ -40,6 +40,14 @@ static int64_t ptp_ns(const struct ptp_clock_time *t)
     return (int64_t)t->sec * 1000000000 + (int64_t)t->nsec;
 }
 
+/*
+ *     local  = raw((before + after) / 2)
+ *     offset = device - TAI offset - local        (ns)
+ *     bound  = (after - before) / 2 + 100 ns
+ * The device was read somewhere between the two system readings, so that half of their distance
+ * bounds the error of the pair; the 100 ns are for the readings' own grain. PTP_SYS_OFFSET (not
+ * EXTENDED) has one system reading between two of the device, and its bound would be twice as wide.
+ */
 bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struct timebase *base,
                        int tai_offset_s, struct sample *sample)
 {
@@ -83,6 +91,10 @@ int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *b
 /*
  * A pulse says when a second began, not which: that is known from other sources (utc_ns), or from
  * the system clock, which must not be off by half a second.
+ *     whole = guess rounded to a second;  offset = whole - local
+ * A guess that is off by half a second or more gives a sample that is wrong by whole seconds, and
+ * looks as good as any other. That is why a PPS device alone, on a machine whose clock is not set,
+ * is of no use, and why the guess is the locked clock's as soon as there is one.
  */
 bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *base, int64_t utc_ns,
                        struct sample *sample)
@@ -106,6 +118,10 @@ bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *ba
     return true;
 }
 
+/*
+ * The kernel keeps the latest edge only and counts edges in assert_sequence. Where several seconds
+ * passed since the last read, those in between are lost; they are not needed.
+ */
 int ictusi_pps_read(const struct device_calls *calls, int fd, struct timebase *base, int64_t utc_ns,
                     unsigned *sequence, struct sample *sample)
 {
@@ -150,7 +166,11 @@ static void device_close(struct reference *reference)
     free(d);
 }
 
-/* The kernel's TAI offset; unset on most machines, where the present number of leaps holds. */
+/*
+ * The kernel's TAI offset; unset on most machines, where the present number of leaps holds. TAI -
+ * UTC (s). 37 since 2017; with the next leap second the default is off by one until somebody (a PTP
+ * daemon, say) sets the kernel's.
+ */
 static int tai_offset(void)
 {
     struct timex request;

@@ -34,6 +34,13 @@ static bool shm_stamp(time_t s, int us, unsigned ns, int64_t *instant)
     return ictusi_timebase_stamp_join(s, fine, instant);
 }
 
+/*
+ * No lock is shared with the feeder, only two conventions (ntpd's refclock 28): `valid` is set last
+ * by the feeder and cleared here, and in mode 1 `count` changes around each write. The first fence
+ * keeps the copy from being read before valid and count, the second keeps count from being read
+ * again before the copy is done. In mode 0 a torn copy cannot be told; the checks of range and age
+ * below catch most.
+ */
 int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct sample *sample)
 {
     const int count = segment->count;
@@ -77,6 +84,10 @@ static int shm_open_unit(const char *argument, struct reference **reference, str
         return ictus_because(why, ICTUS_ERR_SPEC, "shm:%.40s: must be a unit between 0 and %d",
                              argument, SHM_UNITS - 1);
     }
+    /*
+     * By ntpd's convention units 0 and 1 belong to root, and anybody may feed the others: whoever
+     * can write to a segment sets this clock.
+     */
     const int mode = unit < SHM_PUBLIC_UNIT ? SHM_MODE : SHM_MODE | 0066;
     const int id = shmget(SHM_KEY + (int)unit, sizeof(struct shm_segment), IPC_CREAT | mode);
     if (id < 0) {

@@ -31,6 +31,13 @@ struct sock_reference {
     struct sockaddr_un address;
 };
 
+/*
+ *     offset (s) = true time - system time, at the system time `time`
+ * Of a pulse only the offset modulo a second is known, and the second is chosen so that the result
+ * is within half a second of the guess (what the locked clock says of that instant):
+ *     reference = guess + ((phase - guess) mod 1 s, in [-0.5 s, 0.5 s))
+ * The modulus of a negative number is negative in C, hence the additions of whole seconds.
+ */
 bool ictusi_sock_sample(const struct sock_message *message, size_t length, struct timebase *base,
                         int64_t utc_ns, struct sample *sample)
 {

@@ -70,7 +70,9 @@ enum source_kind { SOURCE_SERVER, SOURCE_POOL, SOURCE_REFERENCE };
 
 /*
  * The drift file gives a new source the frequency that the last run found, and how far it may have
- * moved.
+ * moved. The expectation is a prior of the loop: mean the old frequency, standard deviation 3 of
+ * the old one's plus what oscillators move between runs. Too small a doubt would make the loop
+ * distrust good measurements after a move to a warmer room; too large a one only costs some polls.
  */
 static int run_add_source(struct runner *runner, const char *text, enum source_kind kind,
                           const struct key *key, struct ictus_why *why)
@@ -234,6 +236,11 @@ static void run_keep_drift(struct runner *runner)
     }
 }
 
+/*
+ * Holdover and not unlocked: the line was good when the daemon ended, and its bound grows with its
+ * age. Readers that trust it do so by their own tolerance; good_until tells them that nobody is
+ * there.
+ */
 static void run_close_all(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
@@ -279,7 +286,10 @@ static bool runner_ticks(const struct runner *runner)
     return runner->keeper.options.steer || runner->clockbound.segment;
 }
 
-/* When the next thing is to be done, as a raw instant; -1: nothing ever. */
+/*
+ * When the next thing is to be done, as a raw instant; -1: nothing ever. A linear search: there are
+ * at most 16 sources, and a wake-up is rare.
+ */
 static int64_t run_next_wake(const struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
@@ -297,7 +307,12 @@ static int64_t run_next_wake(const struct runner *runner)
     return next;
 }
 
-/* Sleep until an instant or until a socket has something. */
+/*
+ * Sleep until an instant or until a socket has something. ppoll() sleeps on CLOCK_MONOTONIC, which
+ * is slewed and may run 500 ppm fast or slow against raw time: over 1024 s it wakes up to 0.5 s
+ * early or late. Early is harmless, because the instant is looked at again; late is within the
+ * grace of a poll. Sockets wake it at once, since a reply's user stamp is taken when it is read.
+ */
 static void run_wait_until(struct runner *runner, int64_t wake)
 {
     const struct keeper *k = &runner->keeper;
@@ -404,6 +419,11 @@ static void run_tell_clockbound(struct runner *runner, double offset_ns)
     };
     const struct keeper *k = &runner->keeper;
     const struct page_clock *c = &k->clock;
+    /*
+     *     bound(t) = |realtime - clock| + what is left of a slew + bound + bound_rate s       (ns)
+     * A client adds max_drift (here ns/s, that is ppb) times the age of what is told, and so covers
+     * the time until the next second's tick.
+     */
     const double s = (double)(k->base.raw - c->anchor) * 1e-9;
     /* ns; what is still to be slewed away counts as error in full. */
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * s * 1e9);
@@ -414,7 +434,11 @@ static void run_tell_clockbound(struct runner *runner, double offset_ns)
         fabs(offset_ns) + left + ictusi_page_bound(c->bound_ns, c->bound_rate, s), drift);
 }
 
-/* What comes by the clock alone. */
+/*
+ * What comes by the clock alone. Once a second, whatever the interval of polls is: corrections of
+ * CLOCK_REALTIME by rate need one, and the bound for ClockBound's clients is told anew before it
+ * has grown.
+ */
 static void runner_tick(struct runner *runner, int64_t now)
 {
     struct keeper *k = &runner->keeper;
@@ -437,7 +461,12 @@ static void runner_tick(struct runner *runner, int64_t now)
     }
 }
 
-/* All that can be done now. */
+/*
+ * All that can be done now. The leap is looked at first: from two seconds before it until three
+ * after it no poll begins and those under way are dropped, because a server may already have leapt
+ * where this machine has not, and a stamp of each side of the leap makes an exchange that is off by
+ * a second.
+ */
 static void runner_act(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
@@ -480,6 +509,10 @@ static int run_judge_end(const struct runner *runner, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/*
+ * The only place that sleeps. --duration and --polls end it, as do signals and --maxchange; whether
+ * it was a success is judged afterwards, by whether anybody ever answered.
+ */
 static int runner_loop(struct runner *runner, struct ictus_why *why)
 {
     while (!runner->stop) {

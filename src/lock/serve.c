@@ -74,7 +74,9 @@ static void serve_refresh_pair(struct serving *s)
 
 /*
  * A CLOCK_REALTIME stamp on the clock that was announced, and no other: where that cannot be read
- * any more, or is not locked, there is none. @return whether served is set
+ * any more, or is not locked, there is none. Raw time is the way between the two: CLOCK_REALTIME
+ * may be off by anything and may be slewed, but the pair of readings in base is at most 10 ms old,
+ * in which it moves by 5 us at 500 ppm. @return whether served is set
  */
 static bool serve_read_served(const struct serving *s, int64_t real, int64_t *served)
 {
@@ -98,7 +100,12 @@ static void serve_set_unsynchronised(struct server_clock *clock)
     clock->leap = PACKET_LEAP_UNSYNCHRONISED;
 }
 
-/* What answers will say of the clock: from the page that the lock's daemon publishes. */
+/*
+ * What answers will say of the clock: from the page that the lock's daemon publishes.
+ *     root distance = root delay / 2 + root dispersion >= bound
+ * (RFC 5905, 11.2, without its skew): a client adds up just these two, so the dispersion takes what
+ * the bound has beyond half the delay.
+ */
 static void lock_account(struct serving *s, struct server_clock *clock)
 {
     struct ictus_lock_status status;
@@ -161,6 +168,8 @@ static void serve_refresh_account(struct serving *s)
 
 /*
  * Transmit stamps that the kernel has by now: an interleaved client gets each with its next answer.
+ * Until the queue is empty: it is shared by all answers, and a full one makes the kernel drop
+ * stamps.
  */
 static void serve_take_sent(struct serving *s, int which)
 {
@@ -197,6 +206,12 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
         serve_read_served(s, ictusi_timebase_real_now(), &sending) != readable) {
         return;
     }
+    /*
+     * The kernel numbers transmit stamps by the datagrams sent on this socket (OPT_ID), as
+     * socket->sent counts them. A stamp that comes back after 1024 further answers finds another
+     * one's entry; the server then compares the receive stamp, so that a stamp is lost at worst and
+     * never given to the wrong answer.
+     */
     const uint32_t number = socket->sent;
     s->pending[which][number % PENDING] = readable ? answer.receive : 0;
     ictusi_server_finish(&answer, sending);
@@ -204,7 +219,10 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
     serve_take_sent(s, which);
 }
 
-/* Answer what is waiting, a batch at a time so that signals are heard under a flood. */
+/*
+ * Answer what is waiting, a batch at a time so that signals are heard under a flood. A request that
+ * is longer than the buffer came cut off, and cannot be checked: it is dropped.
+ */
 static void serve_take_requests(struct serving *s, int which)
 {
     enum { BATCH = 64 };
@@ -218,7 +236,11 @@ static void serve_take_requests(struct serving *s, int which)
     }
 }
 
-/* Hand the counts to the metrics' thread, unless it is just reading them: then the next time. */
+/*
+ * Hand the counts to the metrics' thread, unless it is just reading them: then the next time.
+ * trylock, because a scraper that is slow to read must not hold up answers. The counts are totals,
+ * so a turn that is left out loses nothing.
+ */
 static void serve_tell_counts(struct serving *s)
 {
     if (s->metrics && pthread_mutex_trylock(&s->told_lock) == 0) {
@@ -379,7 +401,8 @@ static void serve_take_signals(int fd)
 
 /*
  * One thread: stamps are taken by the kernel, so nothing is lost while an answer is made. POLLERR:
- * transmit stamps wait in the error queue.
+ * transmit stamps wait in the error queue. Half a second is the longest that a clock which has been
+ * lost goes on being served as good by an idle server; each request reads the clock anew.
  */
 static void serve_loop(struct serving *s)
 {

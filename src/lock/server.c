@@ -9,6 +9,11 @@ enum { PRECISION = -25, STRATUM_NONE = 16 };
 
 static const uint32_t kiss_rate = UINT32_C(0x52415445); /* "RATE" */
 
+/*
+ * Direct mapped, without chains: an answer forgets whichever had its slot before. Per client there
+ * is no state at all, so that nothing can be filled up by forged addresses; an interleaved client
+ * whose slot was taken gets an answer in basic mode, which is valid as well.
+ */
 static struct server_sent *server_slot_of(struct server *server, uint64_t receive)
 {
     /* The low bits of a stamp are the fraction of a second: as good as random. */
@@ -41,7 +46,11 @@ void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmi
     }
 }
 
-/* @return false when there is to be no answer; key is what signs it */
+/*
+ * A digest that does not verify is answered with silence and not with a crypto-NAK, which would
+ * tell a forger about keys and reflect packets at third parties. @return false when there is to be
+ * no answer; key is what signs it
+ */
 static bool server_authenticate(struct server *server, const struct server_request *request,
                                 const struct key **key)
 {
@@ -149,7 +158,11 @@ static bool server_limited(struct server *server, const struct server_request *r
     return true;
 }
 
-/* From the cheapest refusal to the most expensive one; length 0 stands for no answer. */
+/*
+ * From the cheapest refusal to the most expensive one; length 0 stands for no answer. The slot is
+ * looked up (earlier) before the new receive stamp is remembered, since that may take the very
+ * slot.
+ */
 void ictusi_server_answer(struct server *server, const struct server_request *request,
                           struct server_answer *answer)
 {

@@ -42,7 +42,8 @@ static int flags_of(enum stamp_mode mode)
 
 /*
  * Hardware stamps are free of the kernel's delays, the kernel's own are free of the scheduler's,
- * and the user's have both. The best that the system grants is taken.
+ * and the user's have both. The best that the system grants is taken. The modes are numbered from
+ * the least to the most accurate, so that mode-- is the next best.
  */
 enum stamp_mode ictusi_stamp_enable(struct stamp_socket *socket, enum stamp_mode wanted,
                                     struct ictus_why *why)
@@ -72,7 +73,11 @@ void ictusi_stamp_want_own(const struct stamp_socket *socket, int family)
     }
 }
 
-/* Let an answer leave from the address that the question came to. */
+/*
+ * Let an answer leave from the address that the question came to. Without it the routing table
+ * chooses, and a client of a machine with several addresses drops an answer that comes from another
+ * one than it asked.
+ */
 static void stamp_put_own(struct msghdr *message, union control *control,
                           const struct sockaddr *own)
 {
@@ -150,7 +155,11 @@ static bool stamp_is_stamp(const struct cmsghdr *head)
     return head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_TIMESTAMPING;
 }
 
-/* The transmit stamp's packet number, from the error record beside it. */
+/*
+ * The transmit stamp's packet number, from the error record beside it. ee_data counts datagrams of
+ * this socket from 0, from the moment that stamps were enabled. SCM_TSTAMP_SND is the instant of
+ * leaving; SCM_TSTAMP_SCHED, which is earlier by the queue, is not asked for.
+ */
 static bool stamp_take_number(const struct cmsghdr *head, uint32_t *id)
 {
     const bool v4 = head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_RECVERR;
@@ -220,7 +229,8 @@ static void stamp_take_own(const struct cmsghdr *head, struct sockaddr_storage *
 
 /*
  * One datagram, with the stamps that the kernel put beside it. MSG_TRUNC: its length is told even
- * where it does not fit.
+ * where it does not fit. The user stamp is taken after the call returned: it is late by the
+ * scheduler's delay, which the kernel's stamp of the same datagram does not have.
  */
 int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagram *datagram)
 {

@@ -37,6 +37,11 @@ static void steer_call(struct steer *steer, struct timex *request)
     steer->last_errno = steer->adjust(request) < 0 ? errno : 0;
 }
 
+/*
+ * ADJ_SETOFFSET adds a signed time whose fraction must be between 0 and 1 s, so -0.25 s is -1 s +
+ * 0.75 s. It is relative, and so exact however late the call comes; clock_settime() would lose what
+ * passes between computing and setting.
+ */
 static void steer_step(struct steer *steer, double offset_ns)
 {
     struct timex request;
@@ -54,6 +59,10 @@ static void steer_step(struct steer *steer, double offset_ns)
     steer_call(steer, &request);
 }
 
+/*
+ * The first call reads the present frequency without a mode and the second writes it back: only the
+ * latter fails without the privilege.
+ */
 int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
 {
     struct timex request;
@@ -97,7 +106,12 @@ static void steer_set_rate(struct steer *steer, double rate, const struct page_c
     steer_call(steer, &request);
 }
 
-/* Have the kernel remove a phase at 500 ppm, and no more than that. */
+/*
+ * Have the kernel remove a phase at 500 ppm, and no more than that. adjtime(3)'s mechanism: the
+ * kernel runs 500 ppm faster or slower until the microseconds are used up, also if this daemon is
+ * gone by then. Under ADJ_OFFSET_SINGLESHOT the unit is the microsecond even where ADJ_NANO is set;
+ * 0 cancels what is left.
+ */
 static void steer_slew(struct steer *steer, double ns)
 {
     struct timex request;

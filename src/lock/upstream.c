@@ -233,7 +233,12 @@ static void upstream_take_root(struct upstream *source)
     source->root_dispersion_ns = reply->root_dispersion_ns;
 }
 
-/* The samples of one poll become one measurement, which the loop takes or holds back. */
+/*
+ * The samples of one poll become one measurement, which the loop takes or holds back. The bound
+ * takes all samples that are physically possible: it is an intersection of intervals, each of which
+ * holds the truth, so that a slow one is merely wide. The loop takes one mean of the group, and may
+ * hold it back as a glitch; after a step the bound starts from what was suspected meanwhile.
+ */
 static enum upstream_event upstream_discipline(struct upstream *source,
                                                const struct sample *samples, size_t count)
 {
@@ -285,6 +290,9 @@ static void upstream_fade(struct upstream *source)
 /*
  * Who does not answer is asked at the shortest interval, with one packet a poll, so that the clock
  * locks again as soon as it can.
+ *     wait = interval 2^polite (s)
+ * A poll that took longer than the interval (due is in the past) is followed by a whole wait, and
+ * not by a burst that catches up.
  */
 static void upstream_plan_next(struct upstream *source, bool good)
 {
@@ -315,7 +323,7 @@ static void upstream_plan_next(struct upstream *source, bool good)
 
 /*
  * The end of a poll. The last eight make the reach register (RFC 5905); its lowest bit is the
- * latest.
+ * latest. A clock that was set, or a kiss, spoils all samples of the poll, even those before it.
  */
 static enum upstream_event upstream_finish(struct upstream *source)
 {
@@ -356,7 +364,10 @@ static int exchanges_most(const struct upstream *source)
     return source->poll.wanted + extra;
 }
 
-/* The next exchange. @return false when the poll is over */
+/*
+ * The next exchange. Who has been silent for four polls gets one packet a poll: the network is not
+ * to be filled with requests to a server that is down. @return false when the poll is over
+ */
 static bool upstream_ask(struct upstream *source, struct timebase *base)
 {
     struct upstream_poll *poll = &source->poll;
@@ -456,6 +467,9 @@ int ictusi_upstream_fd(const struct upstream *source)
 /*
  * Called whenever the wake time has come or the socket has something; it never blocks. True: a poll
  * is over.
+ *     RESTING -> NAMING -> WAITING <-> PAUSING -> RESTING (references: RESTING -> RESTING)
+ * Each phase waits for its own instant (wake) or for the socket. Nothing is remembered on the
+ * stack, so that one thread runs all sources at once.
  */
 bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
                           enum upstream_event *event)
@@ -498,6 +512,10 @@ void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns)
     source->peer.last.valid = false;
 }
 
+/*
+ * After a suspend: the raw clock stood still by an unknown time, so phase, bound and any exchange
+ * under way are worthless. The discipline keeps its frequency, which is the oscillator's.
+ */
 void ictusi_upstream_restart(struct upstream *source)
 {
     ictusi_discipline_restart(&source->discipline);
