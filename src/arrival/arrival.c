@@ -85,7 +85,10 @@ static double shape_early(const struct arrival *a, double place, struct rng *rng
     return a->rank != a->odd;
 }
 
-/* Two halves, as two nodes or two loops of the program: the upper one is late. */
+/*
+ * Two halves, as two nodes or two loops of the program: the upper one is late. In integers, so that
+ * all processes agree: of an odd number the middle rank belongs to the lower half.
+ */
 static double shape_half(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -101,7 +104,11 @@ static double shape_alternating(const struct arrival *a, double place, struct rn
     return a->rank % 2;
 }
 
-/* The ends first and the middle last, as boundaries of a domain that have less to do. */
+/*
+ * The ends first and the middle last, as boundaries of a domain that have less to do. 1 at place
+ * 1/2 and 0 at both ends. With an even number of ranks nobody is at 1, and the latest come after
+ * (size - 2) / (size - 1) of the spread.
+ */
 static double shape_tent(const struct arrival *a, double place, struct rng *rng)
 {
     (void)a;
@@ -154,6 +161,10 @@ static const struct spec_param file_params[] = {
      "computation before each arrival; -1: as recorded"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
+/*
+ * The file is read by every process, and each keeps its own track alone: ranks x rows of integers
+ * while it is read, one row of each kind after that.
+ */
 static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
                              struct ictus_why *why)
 {
@@ -259,7 +270,11 @@ void ictusi_arrival_fini(struct arrival *a)
     ictusi_replay_fini(&a->track);
 }
 
-/* ns after the first process, in this repetition, and the same whenever it is asked. */
+/*
+ * ns after the first process, in this repetition, and the same whenever it is asked. A stateless
+ * draw: the generator is seeded anew by (seed + repetition, rank), so that a repetition which is
+ * made again after a late start has the same delays, and no process has to draw those of others.
+ */
 static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 {
     const double place = a->size > 1 ? (double)a->rank / (a->size - 1) : 0.0;

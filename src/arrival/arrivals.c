@@ -21,6 +21,12 @@ static void rank_forget(struct ictus_arrival_rank *rank)
     }
 }
 
+/*
+ * offsets_ns is row-major (instance, rank), ns after the first arrival of the instance. ranks and
+ * recorded are set last: until then ictus_arrivals_free() has pointers that are NULL or its own,
+ * and no count to go by. The product of rows and ranks was bounded by whoever read them
+ * (ARRIVAL_CELLS_MAX).
+ */
 int ictus_arrivals_init(struct ictus_arrivals *arrivals, int ranks, int64_t recorded)
 {
     *arrivals = (struct ictus_arrivals){
@@ -71,6 +77,10 @@ void ictus_arrivals_list_free(struct ictus_arrivals_list *list)
     *list = (struct ictus_arrivals_list){.at = NULL};
 }
 
+/*
+ * names has one more entry than there are sites: the list of words that ictus_unknown() searches
+ * for a similar one ends with NULL.
+ */
 const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_list *list,
                                                  const char *site, struct ictus_why *why)
 {

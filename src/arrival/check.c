@@ -10,7 +10,8 @@
 
 /*
  * One instance. Offsets count from the first arrival, so one of them is 0; where none is, they are
- * instants, or of another row, and a replay would wait for nobody.
+ * instants, or of another row, and a replay would wait for nobody. The limit of an hour keeps
+ * offsets, and differences of them, exact as doubles (2^53 ns are 104 days).
  */
 static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
 {
@@ -43,7 +44,10 @@ static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_w
     return ICTUS_OK;
 }
 
-/* NaN stands for what is not known. */
+/*
+ * NaN stands for what is not known. Written so that NaN passes by being asked for, and not because
+ * a comparison with it is false: the same condition negated would refuse it.
+ */
 static bool value_within(double value, double low, double high)
 {
     return isnan(value) || (value >= low && value <= high);
@@ -83,6 +87,10 @@ static int rank_check(const struct ictus_arrivals *a, int r, struct ictus_why *w
     return ICTUS_OK;
 }
 
+/*
+ * For patterns from files and for those that were just made alike: what passes here can be
+ * summarised, replayed and drawn from without a further look.
+ */
 int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -111,6 +119,7 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
  * Signal, not noise: the median of the largest offset must exceed half of the 95 % interval of one
  * offset. Otherwise the order of arrival is as likely the clocks' as the program's, and a benchmark
  * under it would be a random experiment with a name. An error that is not known may be any.
+ *     error_ns <= spread_ns,   both ns: docs/arrivals.md, "What the numbers mean"
  */
 int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
 {

@@ -13,7 +13,10 @@ static void json_put(json_t *object, const char *key, json_t *value)
     (void)json_object_set_new(object, key, value);
 }
 
-/* One member of every rank, as an array. */
+/*
+ * One member of every rank, as an array. A column and not an object for each rank: what is compared
+ * and plotted is one quantity of all ranks, and thousands of ranks would repeat each name.
+ */
 static json_t *rank_column(const struct ictus_arrivals *a, size_t member)
 {
     json_t *list = json_array();
@@ -63,7 +66,11 @@ static json_t *json_reals(const double *values, int64_t n)
     return list;
 }
 
-/* An instant of each rank in each row. */
+/*
+ * An instant of each rank in each row. Row-major as in memory. Integers: JSON's numbers are read as
+ * doubles by some programs, which are exact up to 2^53 ns (104 days), and offsets stay far below
+ * that.
+ */
 static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
 {
     json_t *rows = json_array();
@@ -95,6 +102,10 @@ static void json_put_table(json_t *object, const struct ictus_arrivals *a)
     }
 }
 
+/*
+ * NULL stands for no memory. Instants and counts are integers, what was estimated is real, and what
+ * is not known (NaN, which JSON has not) is null.
+ */
 json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
 {
     json_t *object =

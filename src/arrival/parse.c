@@ -36,7 +36,11 @@ static int parse_wrong_length(const struct ictus_arrivals *a, const char *key, s
                          a->site, key, length, a->ranks);
 }
 
-/* One member of every rank; absent where it is not known. */
+/*
+ * One member of every rank; absent where it is not known. `member` is the offset of a double in
+ * struct ictus_arrival_rank; memcpy writes it without a cast that would break aliasing. Entries
+ * that are null become NaN, which the checks take for "not known".
+ */
 static int column_parse(const json_t *object, const char *key, struct ictus_arrivals *a,
                         size_t member, struct ictus_why *why)
 {
@@ -54,6 +58,10 @@ static int column_parse(const json_t *object, const char *key, struct ictus_arri
     return ICTUS_OK;
 }
 
+/*
+ * A list of rows, one a rank, with the values at the levels of ictus_arrival_levels (ns). Only the
+ * shape is looked at here; that they ascend is checked with the rest (ictus_arrivals_check).
+ */
 static int quantiles_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, "quantiles_ns");
@@ -74,7 +82,11 @@ static int quantiles_parse(const json_t *object, struct ictus_arrivals *a, struc
     return ICTUS_OK;
 }
 
-/* Row i of a table with a time of each rank. */
+/*
+ * Row i of a table with a time of each rank. times_ns is row-major: rank r of row i at [i * ranks +
+ * r]. The table was given its size by shape_parse before, so a row of another length would be
+ * written past its end.
+ */
 static int row_parse(const json_t *rows, const char *table, const struct ictus_arrivals *a,
                      int64_t i, int64_t *times_ns, struct ictus_why *why)
 {
@@ -97,7 +109,10 @@ static int row_parse(const json_t *rows, const char *table, const struct ictus_a
     return ICTUS_OK;
 }
 
-/* How long the ranks had computed; absent where it is not known. */
+/*
+ * How long the ranks had computed; absent where it is not known. Rows as those of the offsets, and
+ * as many: a gap belongs to the arrival at the same place.
+ */
 static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     static const char key[] = "raw_gaps_ns";
@@ -144,7 +159,11 @@ static int row_parse_numbers(const json_t *object, const char *key, struct ictus
     return ICTUS_OK;
 }
 
-/* Which calls the rows are of; absent where they follow one another. */
+/*
+ * Which calls the rows are of; absent where they follow one another. Ascending strictly, since
+ * autocorrelation and persistence relate a row to the next one: a gap in the numbers says that
+ * calls between were not recorded, and equal numbers would relate a call to itself.
+ */
 static int calls_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *list = json_object_get(object, "raw_calls");
@@ -206,7 +225,9 @@ static int summary_parse(const json_t *object, struct ictus_arrivals *a, struct 
 
 /*
  * How large it is: before any memory is taken. Ranks times rows is bounded by division, since the
- * product of two numbers of a file may overflow.
+ * product of two numbers of a file may overflow. The limits keep a hostile file from asking for
+ * memory by a number: what it costs to read is in proportion to what the file holds, except for the
+ * ranks of a summary, which are limited themselves.
  */
 static int shape_parse(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
                        struct ictus_why *why)
@@ -271,6 +292,10 @@ static void parse_guess_spread(struct ictus_arrivals *a)
     }
 }
 
+/*
+ * Parse, check, summarise, in this order: the statistics index by ranks and offsets that only the
+ * check has found to be within their ranges.
+ */
 int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
                          struct ictus_why *why)
 {
@@ -301,7 +326,11 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
     return ICTUS_OK;
 }
 
-/* Append, unless its site is there already. */
+/*
+ * Append, unless its site is there already. Names are compared with all before them, which is
+ * quadratic in the number of sites; an application has tens of them. The pattern is counted before
+ * its name is judged, so that who frees the list frees it.
+ */
 static int list_parse_object(struct ictus_arrivals_list *list, const json_t *object,
                              const char *path, struct ictus_why *why)
 {

@@ -20,7 +20,11 @@ void ictusi_pattern_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t 
 /*
  * The tracer counts what a member moved, a benchmark asks for the count argument. At the root of a
  * rooted operation the two differ by the number of members, hence the largest of the side that
- * every member has alike; where counts differ between members by design, the mean.
+ * every member has alike; where counts differ between members by design, the mean. All sums are
+ * bytes over the n members of a call; most_ are the largest of a single member. With MPI's count c
+ * and n members:
+ *     bcast, allreduce: each receives c;  scatter: each receives c, the root sends n c
+ *     gather, reduce: each sends c;       all to all: received in all = n n c
  */
 uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *s, uint32_t n)
 {
@@ -82,7 +86,9 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
 
 /*
  * A second pattern of one call site (another communicator, operation or size) is told apart as
- * SITE#2, a third as SITE#3: files are searched by site.
+ * SITE#2, a third as SITE#3: files are searched by site. Counted in the order of the list, which is
+ * the order of weight: SITE is the heaviest. A longer name that begins with this one counts as the
+ * same only if a '#' follows.
  */
 static void pattern_number(struct ictus_arrivals_list *list, size_t at)
 {
@@ -114,6 +120,11 @@ static int patterns_by_weight(const void *a, const void *b)
     return (p->at > q->at) - (p->at < q->at);
 }
 
+/*
+ * weight and make belong to the source (an archive or a job's statistics), which keeps its sites in
+ * its own structure: only positions are sorted here. A pattern counts as made even if making it
+ * failed, so that what it allocated is freed.
+ */
 int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arrivals_list *list)
 {
     const size_t n = source->count;

@@ -28,7 +28,9 @@ struct replay_model {
     bool continued; /* z holds the instance before */
 };
 
-/* The value below which a share u of the rank's offsets lies, on straight lines between quantiles.
+/*
+ * The value below which a share u of the rank's offsets lies, on straight lines between quantiles.
+ * z is a standard normal variate. u lies within the first and the last level, which are 0 and 1.
  */
 static double rank_value(const struct ictus_arrival_rank *rank, double z)
 {
@@ -114,7 +116,11 @@ static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay
     return lead;
 }
 
-/* All instances of one process: drawn ones take the recorded gaps in turns. */
+/*
+ * All instances of one process: drawn ones take the recorded gaps in turns. All ranks' offsets are
+ * computed for each instance and one is kept: ranks x instances steps, which is what it costs to
+ * need no messages. The seed is the same on all processes, hence the same draws.
+ */
 static int replay_fill(struct replay_model *m, const struct replay_part *part, bool draw,
                        struct replay_track *track)
 {
