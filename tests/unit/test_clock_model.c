@@ -7,6 +7,7 @@
 
 #include "causality/clock_choice.h"
 #include "causality/clock_model.h"
+#include "causality/clock_normal.h"
 #include "causality/clock_private.h"
 #include "core/random.h"
 
@@ -267,6 +268,55 @@ static void errors_hold(void)
 }
 
 /*
+ * The mean error of clocks that talk to the reference alone, all alike, at each knot. What talks
+ * to nobody else is known as well however many others there are.
+ */
+static void star_errors(uint32_t clocks, const struct model_walk *walk, double mean[KNOTS])
+{
+    struct clock_model m;
+    struct least_delays d;
+    REQUIRE(!ictusi_clock_model_init(&m, clocks, KNOTS, length_us));
+    REQUIRE(!ictusi_delays_init(&d, NULL, clocks, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SPAN);
+    for (uint32_t i = 0; i < (clocks - 1) * 2 * CELLS; i++) {
+        const uint32_t leaf = 1 + i / (2 * CELLS);
+        const uint32_t c = i / 2 % CELLS;
+        const int way = (int)(i % 2);
+        const int64_t time = (2 * (int64_t)c + 1) * SPAN / (2L * CELLS);
+        ictusi_delays_add(&d, way ? leaf : 0, way ? 0 : leaf, time,
+                          llround(path_us[way] + wait_us(c, way)));
+    }
+    REQUIRE(!ictusi_delays_finish(&d, NULL) && !ictusi_clock_model_see(&m, &d, 1.0));
+    ictusi_delays_fini(&d);
+    REQUIRE(!ictusi_clock_model_solve(&m, walk, -1, 12, true));
+    ictusi_clock_model_align(&m);
+    REQUIRE(!ictusi_clock_model_errors(&m, walk));
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        mean[k] = 0;
+        for (uint32_t u = 1; u < clocks; u++) {
+            mean[k] += m.error[u * KNOTS + k] / (clocks - 1);
+        }
+        CHECK(m.error[k] <= 1e-6 + MODEL_SCATTER); /* it shows the time */
+    }
+    ictusi_clock_model_fini(&m);
+}
+
+/* Two clocks' errors are solved for, many clocks' are drawn: the same comes out, but for chance. */
+static void errors_are_drawn_as_solved(void)
+{
+    const struct model_walk walks[] = {{.strength = 0}, {.strength = 1e-6}};
+    for (int w = 0; w < 2; w++) {
+        double solved[KNOTS], drawn[KNOTS];
+        star_errors(2, &walks[w], solved);
+        star_errors(NORMAL_DENSE_MAX + 1, &walks[w], drawn);
+        for (uint32_t k = 0; k < KNOTS; k++) {
+            CHECK(solved[k] > 0);
+            CHECK_NEAR(drawn[k], solved[k], 0.05 * solved[k]);
+        }
+    }
+}
+
+/*
  * A clock that nobody talks to is known by its offsets alone, ten of 4 us, of which every second
  * one is off the fit by so many of their deviations, the others by as many to the other side.
  */
@@ -417,6 +467,7 @@ int main(void)
     held_out_delays_are_scored();
     medians_and_spreads();
     errors_hold();
+    errors_are_drawn_as_solved();
     offsets_are_doubted();
     models_are_chosen();
     return check_result();
