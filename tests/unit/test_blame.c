@@ -180,19 +180,69 @@ static uint32_t step_other(const struct history_step *step)
     return l;
 }
 
-/* A pair's waits do not cross here, so that the last step that counts is the one. */
-static struct sync_point step_before(const struct history_step *steps, int i)
+/* The call that a step's waiter waits for. */
+static uint32_t step_cause(const struct scene *s, const struct history_step *step)
+{
+    return partner_at(&s->a.partners, step->call[step->waiter])->call;
+}
+
+/*
+ * The last wait of the pair that lies before both calls, or the last meeting that does, if the
+ * waiter was there later: by trying all.
+ */
+static struct sync_point step_before(const struct scene *s, const struct history_step *steps, int i)
 {
     const uint32_t own = steps[i].waiter;
     const uint32_t other = step_other(&steps[i]);
-    while (i-- > 0) {
-        const struct history_step *step = &steps[i];
-        if (step->member[own] && step->member[other] &&
-            (step->kind == STEP_WAIT || step->kind == STEP_MEET)) {
-            return (struct sync_point){step->call[own], step->call[other]};
+    const uint32_t low = own < other ? own : other;
+    const uint32_t calls[] = {steps[i].call[own], step_cause(s, &steps[i])};
+    struct sync_point best = {CALL_NONE, CALL_NONE};
+    uint32_t best_low = 0;
+    for (int k = 0; k < STEPS; k++) {
+        const struct history_step *step = &steps[k];
+        if (step->kind != STEP_WAIT || !step->member[own] || !step->member[other]) {
+            continue;
+        }
+        const uint32_t waiter = step->call[step->waiter];
+        const uint32_t cause = step_cause(s, step);
+        const struct sync_point at = step->waiter == own ? (struct sync_point){waiter, cause}
+                                                         : (struct sync_point){cause, waiter};
+        const uint32_t at_low = own == low ? at.own : at.other;
+        if (at.own < calls[0] && at.other < calls[1] &&
+            (best.own == CALL_NONE || at_low >= best_low)) {
+            best = at;
+            best_low = at_low;
         }
     }
-    return (struct sync_point){CALL_NONE, CALL_NONE};
+    for (int k = 0; k < STEPS; k++) {
+        const struct history_step *step = &steps[k];
+        if (step->kind == STEP_MEET && step->member[own] && step->member[other] &&
+            step->call[own] < calls[0] && step->call[other] < calls[1] &&
+            (best.own == CALL_NONE || step->call[own] > best.own)) {
+            best = (struct sync_point){step->call[own], step->call[other]};
+        }
+    }
+    return best;
+}
+
+/* Waits of the steps; of each third the cause is an earlier call, so that waits cross. */
+static void steps_wait(struct scene *s, struct step_graph *g, const struct history_step *steps,
+                       struct rng *rng)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (steps[i].kind == STEP_WAIT) {
+            const uint32_t waiter = steps[i].waiter;
+            const uint32_t other = step_other(&steps[i]);
+            const uint32_t early =
+                ictusi_random_below(rng, 3) ? 0 : 1 + (uint32_t)ictusi_random_below(rng, 8);
+            const uint32_t at = steps[i].call[other];
+            const uint32_t first = (uint32_t)s->first[other];
+            scene_wait(s, steps[i].call[waiter], at - first > early ? at - early : at,
+                       WAIT_LATE_SENDER);
+            partner_at(&s->a.partners, steps[i].call[waiter])->wait = 1;
+            g->lower[waiter < other ? waiter : other]++;
+        }
+    }
 }
 
 /* Two locations were in step when one waited for the other, and when both left a meeting. */
@@ -210,22 +260,14 @@ static void waits_know_the_last_step(void)
         steps_draw(steps, &rng);
         steps_enter(&s, &g, steps);
         steps_connect(&s, &g, steps);
-        for (int i = 0; i < STEPS; i++) {
-            if (steps[i].kind == STEP_WAIT) {
-                const uint32_t waiter = steps[i].waiter;
-                const uint32_t other = step_other(&steps[i]);
-                scene_wait(&s, steps[i].call[waiter], steps[i].call[other], WAIT_LATE_SENDER);
-                partner_at(&s.a.partners, steps[i].call[waiter])->wait = 1;
-                g.lower[waiter < other ? waiter : other]++;
-            }
-        }
+        steps_wait(&s, &g, steps, &rng);
         REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
         scene_walk(&s, &syncs.pass);
         REQUIRE(!ictusi_syncs_end(&syncs, NULL));
         for (int k = 0; k < STEPS; k++) {
             const int i = trial % 2 ? k : STEPS - 1 - k; /* forwards or backwards */
             if (steps[i].kind == STEP_WAIT) {
-                const struct sync_point right = step_before(steps, i);
+                const struct sync_point right = step_before(&s, steps, i);
                 const struct sync_point found =
                     ictusi_syncs_before(&syncs, steps[i].call[steps[i].waiter]);
                 CHECK(found.own == right.own && found.other == right.other);
