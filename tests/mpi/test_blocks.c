@@ -187,7 +187,7 @@ static void write_star(const char *path)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void file_is_refused(const char *path, const char *lines, const char *reason)
+static void file_is_refused(const char *path, const char *lines, int err, const char *reason)
 {
     struct topology_options options;
     struct topology topology;
@@ -201,7 +201,7 @@ static void file_is_refused(const char *path, const char *lines, const char *rea
     MPI_Barrier(MPI_COMM_WORLD);
     (void)snprintf(text, sizeof(text), "graph:file=%s", path);
     REQUIRE(!ictusi_topology_read(text, &options, &why));
-    CHECK(ictusi_topology_init(&topology, &options, 0, check_size, &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_topology_init(&topology, &options, 0, check_size, &why) == err);
     CHECK(strstr(why.text, reason));
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -284,10 +284,10 @@ int main(int argc, char **argv)
     topologies_are_verified(ictusi_nonblocking, path);
     topologies_are_verified(ictusi_point_to_point, path);
     nonsense_is_refused();
-    file_is_refused(path, "0 0\n0 x\n", "line 2: an edge is two ranks");
-    file_is_refused(path, "0 99\n", "must be below");
-    file_is_refused(path, "0 0\n0 0\n", "is listed twice");
-    file_is_refused(path, "# nothing\n", "the file holds no edge");
+    file_is_refused(path, "0 0\n0 x\n", ICTUS_ERR_SPEC, "line 2: an edge is two ranks");
+    file_is_refused(path, "0 99\n", ICTUS_ERR_ARG, "must be below");
+    file_is_refused(path, "0 0\n0 0\n", ICTUS_ERR_SPEC, "is listed twice");
+    file_is_refused(path, "# nothing\n", ICTUS_ERR_SPEC, "the file holds no edge");
     if (check_rank == 0) {
         (void)remove(path);
     }

@@ -186,6 +186,25 @@ static uint32_t step_cause(const struct scene *s, const struct history_step *ste
     return partner_at(&s->a.partners, step->call[step->waiter])->call;
 }
 
+/* Whether two calls lie before two others, each in its own location. */
+static bool point_is_before(struct sync_point a, struct sync_point b)
+{
+    return a.own < b.own && a.other < b.other;
+}
+
+/* The calls of a step's wait between two locations; CALL_NONE twice: it is none. */
+static struct sync_point step_wait(const struct scene *s, const struct history_step *step,
+                                   uint32_t own, uint32_t other)
+{
+    if (step->kind != STEP_WAIT || !step->member[own] || !step->member[other]) {
+        return (struct sync_point){CALL_NONE, CALL_NONE};
+    }
+    const uint32_t waiter = step->call[step->waiter];
+    const uint32_t cause = step_cause(s, step);
+    return step->waiter == own ? (struct sync_point){waiter, cause}
+                               : (struct sync_point){cause, waiter};
+}
+
 /*
  * The last wait of the pair that lies before both calls, or the last meeting that does, if the
  * waiter was there later: by trying all.
@@ -194,32 +213,21 @@ static struct sync_point step_before(const struct scene *s, const struct history
 {
     const uint32_t own = steps[i].waiter;
     const uint32_t other = step_other(&steps[i]);
-    const uint32_t low = own < other ? own : other;
-    const uint32_t calls[] = {steps[i].call[own], step_cause(s, &steps[i])};
+    const struct sync_point calls = {steps[i].call[own], step_cause(s, &steps[i])};
     struct sync_point best = {CALL_NONE, CALL_NONE};
-    uint32_t best_low = 0;
     for (int k = 0; k < STEPS; k++) {
-        const struct history_step *step = &steps[k];
-        if (step->kind != STEP_WAIT || !step->member[own] || !step->member[other]) {
-            continue;
-        }
-        const uint32_t waiter = step->call[step->waiter];
-        const uint32_t cause = step_cause(s, step);
-        const struct sync_point at = step->waiter == own ? (struct sync_point){waiter, cause}
-                                                         : (struct sync_point){cause, waiter};
-        const uint32_t at_low = own == low ? at.own : at.other;
-        if (at.own < calls[0] && at.other < calls[1] &&
-            (best.own == CALL_NONE || at_low >= best_low)) {
+        const struct sync_point at = step_wait(s, &steps[k], own, other);
+        const bool later = own < other ? at.own >= best.own : at.other >= best.other;
+        if (point_is_before(at, calls) && (best.own == CALL_NONE || later)) {
             best = at;
-            best_low = at_low;
         }
     }
     for (int k = 0; k < STEPS; k++) {
         const struct history_step *step = &steps[k];
-        if (step->kind == STEP_MEET && step->member[own] && step->member[other] &&
-            step->call[own] < calls[0] && step->call[other] < calls[1] &&
-            (best.own == CALL_NONE || step->call[own] > best.own)) {
-            best = (struct sync_point){step->call[own], step->call[other]};
+        const struct sync_point at = {step->call[own], step->call[other]};
+        const bool met = step->kind == STEP_MEET && step->member[own] && step->member[other];
+        if (met && point_is_before(at, calls) && (best.own == CALL_NONE || at.own > best.own)) {
+            best = at;
         }
     }
     return best;

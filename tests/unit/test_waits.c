@@ -406,6 +406,37 @@ static void waits_have_their_clocks_rate(void)
     scene_close(&s);
 }
 
+/* What was read off as no wait is one if any single history says so, as long as that one says. */
+static void each_history_is_heard(void)
+{
+    struct scene s;
+    scene_open(&s);
+    const uint32_t call = scene_call(&s, 0, 1005, 2000, 3);
+    s.first[1] = 1;
+    const uint32_t cause = scene_call(&s, 1, 1000, 1010, 2); /* 5 ns before */
+    s.first[2] = s.first[3] = s.first[4] = 2;
+    scene_wait(&s, call, cause, WAIT_LATE_SENDER);
+    scene_errs(&s, 0, 10, NULL);
+    scene_errs(&s, 1, 0, NULL);
+    s.a.histories.reach = 30;
+    for (int heard = 0; heard < LANES; heard++) {
+        struct wait_rows rows = {.list = NULL};
+        double *off = &s.clocks[0].history[heard % HISTORIES];
+        *off = heard < HISTORIES ? 30 : -30; /* the clock showed the enter so much too late */
+        scene_rows(&s, &rows);
+        REQUIRE(rows.count == 1 && rows.list[0].sum.ticks == 0 && rows.pair_count == 0);
+        for (int k = 0; k < LANES; k++) {
+            CHECK_NEAR(rows.list[0].sum.lanes[k], k == heard ? 25 : 0, 1e-9);
+        }
+        ictusi_rows_free(&rows);
+        *off = 0;
+        scene_rows(&s, &rows);
+        CHECK(rows.count == 0);
+        ictusi_rows_free(&rows);
+    }
+    scene_close(&s);
+}
+
 /* Of a collective the last may be another member in each history, for whom all others wait. */
 static void members_wait_for_the_last(void)
 {
@@ -507,6 +538,7 @@ int main(void)
     path_is_uncertain();
     path_ends_when_it_came();
     waits_have_their_clocks_rate();
+    each_history_is_heard();
     scans_wait_for_the_last_before();
     members_wait_for_the_last();
     return check_result();
