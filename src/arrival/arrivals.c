@@ -79,30 +79,39 @@ void ictus_arrivals_list_free(struct ictus_arrivals_list *list)
 
 /*
  * names has one more entry than there are sites: the list of words that ictus_unknown() searches
- * for a similar one ends with NULL.
+ * for a similar one ends with NULL. Where there is no memory for it, none is similar.
  */
+static void arrivals_say_unknown(const struct ictus_arrivals_list *list, const char *site,
+                                 struct ictus_why *why)
+{
+    static const char *const nothing[] = {NULL};
+    const char **names = calloc(list->count + 1, sizeof *names);
+    for (size_t i = 0; i < list->count && names; i++) {
+        names[i] = list->at[i].site;
+    }
+    (void)ictus_unknown(why, "call site", site, names ? names : nothing);
+    free(names);
+}
+
 const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_list *list,
                                                  const char *site, struct ictus_why *why)
 {
-    /* Of several sites none is taken by chance: which is first depends on how long they waited. */
-    const bool any = !site || !*site;
-    if (any && list->count == 1) {
+    if (site && *site) {
+        for (size_t i = 0; i < list->count; i++) {
+            if (strcmp(list->at[i].site, site) == 0) {
+                return &list->at[i];
+            }
+        }
+        arrivals_say_unknown(list, site, why);
+        return NULL;
+    }
+    if (list->count == 1) {
         return &list->at[0];
     }
-    const char **names = calloc(list->count + 1, sizeof *names);
-    const struct ictus_arrivals *found = NULL;
-    for (size_t i = 0; i < list->count && names && !found; i++) {
-        names[i] = list->at[i].site;
-        found = !any && strcmp(names[i], site) == 0 ? &list->at[i] : NULL;
-    }
-    if (!found && names && any) {
-        (void)ictus_because(why, ICTUS_ERR_ARG,
-                            "the file holds the patterns of %zu call sites; choose one with site=, "
-                            "for example site=%s",
-                            list->count, list->count ? names[0] : "");
-    } else if (!found && names) {
-        (void)ictus_unknown(why, "call site", site, names);
-    }
-    free(names);
-    return found;
+    /* Of several sites none is taken by chance: which is first depends on how long they waited. */
+    (void)ictus_because(why, ICTUS_ERR_ARG,
+                        "the file holds the patterns of %zu call sites; choose one with site=, "
+                        "for example site=%s",
+                        list->count, list->count ? list->at[0].site : "");
+    return NULL;
 }

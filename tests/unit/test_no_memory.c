@@ -5,6 +5,8 @@
  */
 #include "../check.h"
 
+#include "scarce.h"
+
 #include <dirent.h>
 #include <ftw.h>
 #include <ictus/correct.h>
@@ -12,40 +14,10 @@
 #include <ictus/timeline.h>
 #include <ictus/trace.h>
 #include <ictus/waits.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 enum { DENSE = CHECK_SANITIZED ? 5 : 16 };
-
-/* The linker puts these in front of what the library asks of the C library; counted from 1. */
-static atomic_long asked, refused;
-void *malloc_system(size_t size) __asm__("__real_malloc");
-void *malloc_scarce(size_t size) __asm__("__wrap_malloc");
-void *calloc_system(size_t n, size_t size) __asm__("__real_calloc");
-void *calloc_scarce(size_t n, size_t size) __asm__("__wrap_calloc");
-void *realloc_system(void *area, size_t size) __asm__("__real_realloc");
-void *realloc_scarce(void *area, size_t size) __asm__("__wrap_realloc");
-
-static bool memory_is_out(void)
-{
-    return atomic_fetch_add(&asked, 1) + 1 == refused;
-}
-
-void *malloc_scarce(size_t size)
-{
-    return memory_is_out() ? NULL : malloc_system(size);
-}
-
-void *calloc_scarce(size_t n, size_t size)
-{
-    return memory_is_out() ? NULL : calloc_system(n, size);
-}
-
-void *realloc_scarce(void *area, size_t size)
-{
-    return memory_is_out() ? NULL : realloc_system(area, size);
-}
 
 int make_random(int argc, char **argv);
 
