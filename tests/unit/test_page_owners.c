@@ -4,6 +4,7 @@
  * what is asked of them that has no answer.
  */
 #include "page/page.h"
+#include "page/timebase.h"
 
 #include "../check.h"
 
@@ -281,6 +282,43 @@ static void errors_are_a_chord(void)
     ictusi_page_close(&writer);
 }
 
+/*
+ * A rate that walks: its variance grows with time, the clock's with the cube of it (a third of the
+ * walk's), beside what offset and rate err by together.
+ */
+static void errors_walk(void)
+{
+    static const double due_s = 40.0, pp = 1e4, pf = 3.0, ff = 25.0, walk = 6.0, long_ago_s = 1e4;
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_time elapsed;
+    struct ictus_why why;
+    struct page_writer writer;
+    double rate = 0;
+    struct page_clock c = {.value = INT64_C(1800000000000000000),
+                           .pp_ns2 = pp,
+                           .pf_ns2_per_s = -pf, /* whatever its sign, it is counted against */
+                           .ff_ns2_per_s2 = ff,
+                           .walk_ns2_per_s3 = walk,
+                           .good_until = llround(due_s * 1e9),
+                           .state = ICTUS_LOCK_LOCKED};
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    ictusi_page_publish(&writer, &c);
+    REQUIRE(ictus_lock_map(lock, (struct ictus_time){0}, &r) == ICTUS_OK);
+    CHECK_NEAR(r.sigma_ns, sqrt(pp), 1e-3);
+    REQUIRE(ictus_lock_map(lock, (struct ictus_time){c.good_until}, &r) == ICTUS_OK);
+    CHECK_NEAR(r.sigma_ns,
+               sqrt(pp + 2 * pf * due_s + ff * due_s * due_s + walk * pow(due_s, 3) / 3), 1e-3);
+    /* Of the rate since the anchor, which was long ago. */
+    c.anchor = ictusi_timebase_raw_now() - llround(long_ago_s * 1e9);
+    ictusi_page_publish(&writer, &c);
+    REQUIRE(ictus_lock_elapsed(lock, &elapsed, &rate) == ICTUS_OK);
+    CHECK_NEAR(rate, 1e-9 * sqrt(ff + walk * long_ago_s), 0.02 * rate);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
 /* A name that has no room is refused, its guard's, which is longer, with it. */
 static void long_names_are_refused(void)
 {
@@ -303,6 +341,7 @@ int main(void)
     instants_left_out_are_the_next();
     nothing_asked_is_refused();
     errors_are_a_chord();
+    errors_walk();
     long_names_are_refused();
     REQUIRE(unlink(path) == 0);
     trusted_pages_are_mapped();

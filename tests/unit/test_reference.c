@@ -64,7 +64,7 @@ static void test_phc(void)
     CHECK(sample.local == 100 * s + 10000 + 150);
     CHECK(sample.offset_ns + sample.local == noon + 10150 + 250);
     CHECK_NEAR(sample.delay_ns, 300, 0);
-    CHECK(sample.bound_ns >= 150);
+    CHECK_NEAR(sample.bound_ns, 150 + 100, 0); /* half of it, and what a stamp may err by */
 }
 
 static int phc_fails(int fd, unsigned long request, void *argument)
