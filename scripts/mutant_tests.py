@@ -164,11 +164,13 @@ class Tests:
         return found
 
     def targets(self, patterns):
-        """What has to be built for the tests that match any of these: unit tests need their own programs only."""
+        """What has to be built for the tests that match any of these: unit tests need their own programs only,
+        others that run with MPI the test programs."""
         tests = [test for pattern in patterns for test in self.matching(pattern)]
-        if any(test.kind not in ("unit", "mpi") for test in tests):
+        rooms = {test.name.split(".")[0] for test in tests}
+        if rooms - {"unit", "mpi"}:
             return ["all"]
-        if any(test.kind == "mpi" for test in tests):
+        if "mpi" in rooms:
             return ["test_programs"]
         return sorted({"test_" + test.name.rsplit(".", 1)[1] for test in tests})
 
