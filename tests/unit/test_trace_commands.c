@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands that read what a tracer wrote: what they ask for, what they tell of it, and how they
+ * end. */
+#include "main/command.h"
+#include "main/interrupt.h"
+#include "main/progress.h"
+#include "main/results.h"
+#include "traces/keep_memory.h"
+#include "traces/trace_text.h"
+
+#include "captured.h"
+
+#include <ictus/arrivals.h>
+#include <ictus/tallies.h>
+#include <ictus/text.h>
+#include <ictus/trace.h>
+#include <ictus/waits.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const struct command command_arrivals, command_check, command_export, command_profile,
+    command_recover, command_trace_skew, command_waits;
+
+/* What the library is asked for, and answers. */
+static struct {
+    int recover, open, begun, ended, kept, closed, reads, interrupted, puts, keeps;
+    struct ictus_trace_summary summary;
+    struct ictus_trace_recover_opts opts;
+    struct ictus_arrivals_left left;
+    struct ictus_tallies_state state;
+    int64_t rows;
+    int recent;
+    bool empty;
+} world;
+static char failure[400];
+const char *const results_formats[] = {"text", "csv", "json", NULL};
+
+int command_rank(void)
+{
+    return 0;
+}
+
+int command_size(void)
+{
+    return 1;
+}
+
+int command_fail(const char *command, int err, const struct ictus_why *why)
+{
+    (void)snprintf(failure, sizeof failure, "%s: %s", command, why->text);
+    return err == ICTUS_ERR_ARG || err == ICTUS_ERR_EXISTS ? EXIT_USAGE : EXIT_FAILED;
+}
+
+void progress_watch_begin(struct progress_watch *watch, const struct progress_options *options,
+                          const char *command, int count, char **paths)
+{
+    (void)watch, (void)options, (void)command;
+    CHECK(count == 1 && strcmp(paths[0], "word") == 0);
+    world.begun++;
+}
+
+void progress_watch_end(struct progress_watch *watch)
+{
+    (void)watch;
+    world.ended++;
+}
+
+void keep_memory(void)
+{
+    world.kept++;
+}
+
+void interrupt_watch(void)
+{
+}
+
+bool interrupt_here(void)
+{
+    return world.interrupted;
+}
+
+json_t *header_create(const struct header_facts *facts)
+{
+    (void)facts;
+    return NULL;
+}
+
+int results_agree(int err, struct ictus_why *why)
+{
+    (void)why;
+    return err;
+}
+
+int results_open(const struct results_options *options, const struct ictus_column *columns,
+                 json_t *header, struct ictus_output **out, struct ictus_why *why)
+{
+    (void)options, (void)why;
+    CHECK(!columns && !header);
+    *out = NULL;
+    return ICTUS_OK;
+}
+
+int results_close(struct ictus_output *out, const char *path, int before, struct ictus_why *why)
+{
+    (void)out, (void)path, (void)why;
+    return before;
+}
+
+int __wrap_ictus_output_put(struct ictus_output *out, json_t *object);
+int __wrap_ictus_output_keep(struct ictus_output *out, json_t *object);
+int __wrap_ictus_trace_recover(const char *directory, const struct ictus_trace_recover_opts *opts,
+                               struct ictus_trace_summary *summary, struct ictus_why *why);
+int __wrap_ictus_tallies_open(const char *directory, struct ictus_tallies **tallies,
+                              struct ictus_why *why);
+int __wrap_ictus_tallies_read(struct ictus_tallies *tallies, int recent, int64_t rows,
+                              struct ictus_arrivals_list *list, struct ictus_tallies_state *state,
+                              struct ictus_why *why);
+void __wrap_ictus_tallies_close(struct ictus_tallies *tallies);
+int __wrap_ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
+                                  struct ictus_arrivals_left *left, struct ictus_why *why);
+
+int __wrap_ictus_output_put(struct ictus_output *out, json_t *object)
+{
+    (void)out;
+    json_decref(object);
+    world.puts++;
+    return ICTUS_OK;
+}
+
+int __wrap_ictus_output_keep(struct ictus_output *out, json_t *object)
+{
+    (void)out;
+    CHECK(json_is_string(json_object_get(object, "latest")));
+    json_decref(object);
+    world.keeps++;
+    return ICTUS_OK;
+}
+
+int __wrap_ictus_trace_recover(const char *directory, const struct ictus_trace_recover_opts *opts,
+                               struct ictus_trace_summary *summary, struct ictus_why *why)
+{
+    CHECK_STR(directory, "word");
+    world.opts = *opts;
+    *summary = world.summary;
+    return world.recover ? ictus_because(why, world.recover, "not recovered") : ICTUS_OK;
+}
+
+/* Two call sites on three ranks: one where rank 1 is late, one of noise. */
+static void sites_fill(struct ictus_arrivals_list *list)
+{
+    list->count = world.empty ? 0 : 2;
+    list->at = calloc(2, sizeof *list->at);
+    REQUIRE(list->at);
+    for (size_t i = 0; i < list->count; i++) {
+        struct ictus_arrivals *a = &list->at[i];
+        REQUIRE(ictus_arrivals_init(a, 3, 0) == ICTUS_OK);
+        (void)snprintf(a->site, sizeof a->site, i ? "noisy" : "late");
+        (void)snprintf(a->operation, sizeof a->operation, "bcast");
+        (void)snprintf(a->comm, sizeof a->comm, i ? "other" : "world");
+        a->bytes = 1024;
+        a->instances = 10;
+        a->duration_s = 2.5e-6;
+        a->error_ns = i ? 9000 : 50;
+        a->spread_ns = i ? 3000 : 4000;
+        a->persistence = i ? NAN : 0.75;
+        for (int r = 0; r < 3; r++) {
+            a->rank[r] = (struct ictus_arrival_rank){.mean_ns = 1000 * r,
+                                                     .sd_ns = 10 + r,
+                                                     .last = r == 1 ? 0.9 : 0.05,
+                                                     .autocorrelation = 0.25 * r};
+            for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
+                a->rank[r].quantiles_ns[q] = 100 * q + r;
+            }
+        }
+    }
+}
+
+int __wrap_ictus_tallies_open(const char *directory, struct ictus_tallies **tallies,
+                              struct ictus_why *why)
+{
+    (void)directory;
+    *tallies = NULL;
+    return world.open ? ictus_because(why, world.open, "no statistics") : ICTUS_OK;
+}
+
+int __wrap_ictus_tallies_read(struct ictus_tallies *tallies, int recent, int64_t rows,
+                              struct ictus_arrivals_list *list, struct ictus_tallies_state *state,
+                              struct ictus_why *why)
+{
+    (void)tallies, (void)why;
+    world.recent = recent;
+    world.rows = rows;
+    *state = world.state;
+    /* A job that ends, or is killed, at the second look. */
+    state->stage = world.reads++ ? world.state.stage : ICTUS_TALLIES_RUNNING;
+    sites_fill(list);
+    return ICTUS_OK;
+}
+
+void __wrap_ictus_tallies_close(struct ictus_tallies *tallies)
+{
+    (void)tallies;
+    world.closed++;
+}
+
+int __wrap_ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
+                                  struct ictus_arrivals_left *left, struct ictus_why *why)
+{
+    (void)in, (void)why;
+    world.rows = rows;
+    *left = world.left;
+    sites_fill(list);
+    return ICTUS_OK;
+}
+
+static struct captured told;
+static char errors[1024];
+
+/* Run a command with a line of words. What it printed is in `told` and `errors`. */
+static int words_run(const struct command *command, const char *line)
+{
+    static long double options[64];
+    static char text[256];
+    char *left[16] = {"ictus"}, *end = NULL;
+    struct ictus_why why = {""};
+    int n = 1, count = 0;
+    (void)snprintf(text, sizeof text, "%s", line);
+    for (char *word = strtok_r(text, " ", &end); word; word = strtok_r(NULL, " ", &end)) {
+        REQUIRE(n < 16);
+        left[n++] = word;
+    }
+    REQUIRE(command->options_size <= sizeof options);
+    memset(options, 0, sizeof options);
+    failure[0] = errors[0] = '\0';
+    world.begun = world.ended = world.kept = world.closed = world.reads = 0;
+    world.puts = world.keeps = 0;
+    REQUIRE(options_read(command->options, n, left, options, &count, &why) == ICTUS_OK);
+    FILE *const real = stderr, *memory = fmemopen(errors, sizeof errors - 1, "w");
+    REQUIRE(memory);
+    capture_begin(&told);
+    stderr = memory;
+    const int code = command->run(options, count, left + 1);
+    stderr = real;
+    capture_end(&told);
+    (void)fclose(memory);
+    return code;
+}
+
+/* Whoever works on an archive is watched until that is over, however it ends. */
+static void work_is_watched_to_its_end(void)
+{
+    static const struct {
+        const struct command *command;
+        const char *words;
+        int kept;
+    } works[] = {{&command_check, "word", 1},
+                 {&command_waits, "word", 1},
+                 {&command_profile, "word", 0},
+                 {&command_export, "word", 0},
+                 {&command_trace_skew, "word -o never", 1}};
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        CHECK(words_run(works[i].command, works[i].words) != EXIT_OK);
+        CHECK(world.begun == 1 && world.ended == 1 && world.kept == works[i].kept);
+        CHECK(!told.text[0] && failure[0]);
+    }
+}
+
+static void recovery_is_told(void)
+{
+    world.summary = (struct ictus_trace_summary){.processes = 4,
+                                                 .missing = 1,
+                                                 .cut = 2,
+                                                 .events = 100,
+                                                 .raw_bytes = 250,
+                                                 .sigma_ns = 12.4,
+                                                 .bound_ns = 99.6,
+                                                 .length_s = 1.5};
+    CHECK(words_run(&command_recover, "word") == EXIT_OK);
+    CHECK(world.begun == 1 && world.ended == 1 && world.opts.size == sizeof world.opts);
+    CHECK(!world.opts.output && !world.opts.scratch && !world.opts.local && !world.opts.force &&
+          !world.opts.keep);
+    CHECK_STR(told.text, "word: 100 events of 4 processes in 1.500 s; 2.5 bytes per event; clocks "
+                         "+-12 ns (bound 100 ns)\n"
+                         "2 processes did not reach MPI_Finalize, 1 left nothing\n");
+    world.summary.jump_ns = 0.5e9;
+    world.summary.events = 0;
+    CHECK(words_run(&command_recover, "word -o new --local --force --keep --scratch=s") == EXIT_OK);
+    CHECK_STR(world.opts.output, "new");
+    CHECK_STR(world.opts.scratch, "s");
+    CHECK(world.opts.local && world.opts.force && world.opts.keep);
+    CHECK_STR(told.text, "new: 0 events of 4 processes in 1.500 s; 0.0 bytes per event\n"
+                         "a clock stepped by 0.5 s between two synchronisations, so times between "
+                         "them are wrong by as much\n"
+                         "2 processes did not reach MPI_Finalize, 1 left nothing\n");
+    CHECK(words_run(&command_recover, "word --quiet") == EXIT_OK && !told.text[0]);
+    world.recover = ICTUS_ERR_EXISTS;
+    CHECK(words_run(&command_recover, "word") == EXIT_USAGE && !told.text[0]);
+    CHECK_STR(failure, "recover: not recovered");
+    CHECK(words_run(&command_recover, "") == EXIT_USAGE && world.begun == 0);
+    CHECK(words_run(&command_recover, "word word") == EXIT_USAGE && world.begun == 0);
+}
+
+static const char table[] =
+    "site  operation bytes ranks  n spread us +- us exit us persists last rank\n"
+    "late  bcast      1024     3 10     4.000 0.050   2.500     0.75 1 (90 %)\n"
+    "noisy bcast      1024     3 10     3.000 9.000   2.500        - noise\n";
+
+static void told_is(const char *head, const char *middle, const char *end)
+{
+    char wanted[2048];
+    (void)snprintf(wanted, sizeof wanted, "%s%s%s", head, middle, end);
+    CHECK_STR(told.text, wanted);
+}
+
+static void arrivals_are_told(void)
+{
+    REQUIRE(mkdir("word", 0700) == 0);
+    FILE *file = fopen("word/traces.otf2", "w");
+    REQUIRE(file && fclose(file) == 0);
+    CHECK(words_run(&command_arrivals, "word --instances=7") == EXIT_OK && world.rows == 7);
+    CHECK(world.begun == 1 && world.ended == 1 && world.kept == 1 && world.keeps == 2);
+    told_is("", table, ""); /* an archive is no file that a benchmark replays */
+    CHECK_STR(errors, "");
+    world.left = (struct ictus_arrivals_left){.incomplete = 1, .muted = 2};
+    CHECK(words_run(&command_arrivals, "word --site=late -o patterns") == EXIT_OK);
+    CHECK(world.keeps == 1);
+    told_is("site operation bytes ranks  n spread us +- us exit us persists last rank\n"
+            "late bcast      1024     3 10     4.000 0.050   2.500     0.75 1 (90 %)\n",
+            "\nrank mean us sd us median us 5 % us 95 % us last % persists r1\n"
+            "   0   0.000 0.010     0.300  0.100   0.500    5.0        0.00\n"
+            "   1   1.000 0.011     0.301  0.101   0.501   90.0        0.25\n"
+            "   2   2.000 0.012     0.302  0.102   0.502    5.0        0.50\n",
+            "\nreplay: mpirun -n 3 ictus bench --ops=bcast --sizes=1024 "
+            "--arrival=file:patterns,site=late\n");
+    CHECK_STR(errors, "ictus arrivals: left out: 1 instances without all members or with more than "
+                      "an hour between them, 2 not recorded whole, 0 calls on "
+                      "inter-communicators\n");
+    CHECK(words_run(&command_arrivals, "word --format=csv") == EXIT_OK);
+    CHECK(!told.text[0] && world.puts == 2 && world.keeps == 0);
+    CHECK(words_run(&command_arrivals, "word --site=none") == EXIT_USAGE && !told.text[0]);
+    CHECK(words_run(&command_arrivals, "word --site=") == EXIT_USAGE && world.begun == 0);
+    world.empty = true;
+    CHECK(words_run(&command_arrivals, "word") == EXIT_FAILED);
+    CHECK(strstr(failure, "word contains no collective"));
+    world.empty = false;
+    (void)unlink("word/traces.otf2");
+}
+
+/* What a job that runs has kept so far. */
+static void jobs_are_told(void)
+{
+    world.state = (struct ictus_tallies_state){.processes = 4, .missing = 0};
+    CHECK(words_run(&command_arrivals, "word --instances=9") == EXIT_OK);
+    CHECK(world.recent == 0 && world.rows == 9 && world.closed == 1 && world.begun == 0);
+    told_is("", table, "");
+    CHECK_STR(errors, "");
+    world.state = (struct ictus_tallies_state){.processes = 4, .missing = 1, .full = 1};
+    CHECK(words_run(&command_arrivals, "word") == EXIT_OK);
+    CHECK_STR(errors, "ictus arrivals: 1 of 4 processes have left nothing to read\n"
+                      "ictus arrivals: left out: 1 calls of more call sites than there is room "
+                      "for, 0 calls on inter-communicators\n");
+    world.open = ICTUS_ERR_FORMAT;
+    CHECK(words_run(&command_arrivals, "word") == EXIT_USAGE);
+    CHECK_STR(failure, "arrivals: no statistics");
+    world.open = ICTUS_OK;
+}
+
+static void jobs_are_followed(void)
+{
+    world.state = (struct ictus_tallies_state){.stage = ICTUS_TALLIES_ENDED, .processes = 4};
+    CHECK(words_run(&command_arrivals, "word --follow --every=0.01") == EXIT_OK);
+    CHECK(world.reads == 2 && world.recent == 1 && world.rows == 0 && world.closed == 1);
+    CHECK(strncmp(told.text, "# ", 2) == 0 && strstr(told.text, ", the latest calls\nsite "));
+    CHECK(strstr(told.text, "straggler now: rank 1 (90 %) of world at late, 4.000 us after the "
+                            "first\n\n"));
+    CHECK(words_run(&command_arrivals, "word --follow --every=0.01 -f json") == EXIT_OK);
+    CHECK(!told.text[0] && world.puts == 4);
+    world.state.stage = ICTUS_TALLIES_KILLED;
+    CHECK(words_run(&command_arrivals, "word --follow --every=0.01") == EXIT_FAILED);
+    CHECK(strstr(failure, "some of its 4 processes did not reach MPI_Finalize"));
+    world.interrupted = 1;
+    CHECK(words_run(&command_arrivals, "word --follow") == EXIT_INTERRUPTED && world.reads == 0);
+    CHECK(world.closed == 1);
+    world.interrupted = 0;
+    world.open = ICTUS_ERR_IO; /* a directory of something else is a wrong word */
+    CHECK(words_run(&command_arrivals, "word --follow") == EXIT_USAGE);
+    CHECK(words_run(&command_arrivals, "word --follow -o file") == EXIT_USAGE && world.reads == 0);
+    CHECK(strstr(failure, "--follow writes no file"));
+    FILE *file = fopen("word/arrivals.jsonl", "w");
+    REQUIRE(file && fclose(file) == 0);
+    CHECK(words_run(&command_arrivals, "word --follow") == EXIT_USAGE && world.reads == 0);
+    CHECK(strstr(failure, "the job in word has ended"));
+    (void)unlink("word/arrivals.jsonl");
+}
+
+int main(void)
+{
+    char directory[] = "/tmp/ictus-commands-XXXXXX";
+    REQUIRE(mkdtemp(directory) && chdir(directory) == 0);
+    work_is_watched_to_its_end();
+    recovery_is_told();
+    arrivals_are_told();
+    jobs_are_told();
+    jobs_are_followed();
+    CHECK(rmdir("word") == 0 && chdir("/") == 0 && rmdir(directory) == 0);
+    return check_result();
+}
