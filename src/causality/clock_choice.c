@@ -40,6 +40,7 @@ struct choosing {
     double nearest;     /* the strength of the best walk of all clocks alike, if it won or not */
     uint64_t *pair_of;  /* of each score */
     uint64_t count;     /* in each */
+    double violation;   /* the largest of the base, us */
     struct gain *gains; /* by clock */
 };
 
@@ -233,26 +234,29 @@ static bool clock_choice_find_factors(const struct clock_model *m, struct model_
 }
 
 /*
- * The best strength, beginning with the best so far; a walk is tried until it gets worse, twice in
- * a row, which counts only once some walk has won: the weakest ones differ from lines by nothing.
+ * The best strength of a kind of walks from the kind's own on; a walk is tried until it gets worse,
+ * twice in a row, which counts only once some walk has won: the weakest ones differ from lines by
+ * nothing.
  */
-static int clock_choice_try_walks(struct choosing *c, bool apart)
+static int clock_choice_try_walks(struct choosing *c, const struct model_walk *kind)
 {
     enum { WALKS = sizeof walks / sizeof *walks, PATIENCE = 2 };
     double lowest = INFINITY;
     int err = ICTUS_OK;
     int worse = 0;
     for (int i = 0; i < WALKS && worse < PATIENCE && !err; i++) {
-        struct model_walk walk = c->choice->walk;
+        struct model_walk walk = *kind;
+        if (walks[i] < kind->strength) {
+            continue;
+        }
         walk.strength = walks[i];
-        walk.apart = apart;
         err = clock_choice_held_out(c, &walk, SCORE_TRIAL);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK; /* that one has no solution */
             continue;
         }
         const double score = clock_choice_mean_of(c->scores[SCORE_TRIAL], c->count);
-        if (!err && !apart && score < lowest) {
+        if (!err && !kind->apart && score < lowest) {
             lowest = score;
             c->nearest = walk.strength;
         }
@@ -288,7 +292,9 @@ static int clock_choice_try_factors(struct choosing *c)
     const bool some = !err && clock_choice_find_factors(c->m, &c->choice->walk, scratch);
     model_restore(c);
     free(scratch);
-    return err || !some ? err : clock_choice_try_walks(c, true);
+    alike.strength = 0;
+    alike.apart = true;
+    return err || !some ? err : clock_choice_try_walks(c, &alike);
 }
 
 static int fit_walk(struct choosing *c)
@@ -297,23 +303,28 @@ static int fit_walk(struct choosing *c)
     return err ? err : choice_observe(c);
 }
 
+static void clock_choice_forget_walk(struct clock_choice *choice)
+{
+    choice->walk = (struct model_walk){.factor = choice->walk.factor};
+}
+
 /*
  * The second turn chooses again from the delays as they are seen after the first turn's walk was
  * taken off: in collectives others may be the last to come than seemed so through lines. A turn
  * that chooses the same strength once more ends it.
  */
-static int clock_choice_choose_walk(struct choosing *c)
+static int clock_choice_choose_strength(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = ICTUS_OK;
     for (int turn = 0; turn < TURNS && !err; turn++) {
         const double before = c->choice->walk.strength;
         if (turn > 0) {
-            c->choice->walk.strength = 0;
-            c->choice->walk.apart = false;
+            clock_choice_forget_walk(c->choice);
             err = clock_choice_held_out(c, &lines, SCORE_BEST);
         }
-        err = err ? err : clock_choice_try_walks(c, false);
+        const struct model_walk alike = c->choice->walk;
+        err = err ? err : clock_choice_try_walks(c, &alike);
         err = err ? err : clock_choice_try_factors(c);
         if (err || (c->choice->walk.strength == 0 && turn == 0)) {
             return err;
@@ -323,8 +334,25 @@ static int clock_choice_choose_walk(struct choosing *c)
             break;
         }
     }
-    c->choice->kind = c->choice->walk.strength > 0 ? CLOCKS_WALK : CLOCKS_LINES;
-    return err ? err : fit_walk(c);
+    return err;
+}
+
+/*
+ * Clocks that jump break bounds whatever they are fitted by, and bounds that may not be broken then
+ * bend clocks all around. Where some are, a walk by which they count no more than waits competes as
+ * well: of clocks that do not jump it predicts less, since the least delays say more than the
+ * middle ones.
+ */
+static int clock_choice_try_even(struct choosing *c)
+{
+    struct model_walk even = c->choice->walk;
+    bool broken = false;
+    for (uint64_t i = 0; i < c->m->pair_count && !broken; i++) {
+        broken = model_contradicts(c->m, &c->m->pairs[i]);
+    }
+    const int err = broken ? clock_choice_held_out(c, &even, SCORE_BEST) : ICTUS_OK;
+    even.even = true;
+    return err || !broken ? err : clock_choice_try_walks(c, &even);
 }
 
 /* The worst of the delays as they are seen now, as a violation. */
@@ -335,6 +363,42 @@ static double clock_choice_worst_violation(const struct clock_model *m)
         worst = fmax(worst, -m->delays[i].seen);
     }
     return worst;
+}
+
+/*
+ * The walk that was chosen last, or the one before again if it leaves a violation that is worse
+ * than the base's.
+ */
+static int clock_choice_fit_even(struct choosing *c, const struct model_walk *before)
+{
+    double *phi = malloc(phi_count(c->m) * sizeof *phi);
+    if (!phi) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memcpy(phi, c->m->phi, phi_count(c->m) * sizeof *phi);
+    int err = fit_walk(c);
+    err = err ? err : fit_walk(c);
+    if (!err && clock_choice_worst_violation(c->m) > c->violation) {
+        c->choice->walk = *before;
+        memcpy(c->m->phi, phi, phi_count(c->m) * sizeof *phi);
+        err = choice_observe(c);
+        err = err ? err : fit_walk(c);
+    }
+    free(phi);
+    return err;
+}
+
+static int clock_choice_choose_walk(struct choosing *c)
+{
+    int err = clock_choice_choose_strength(c);
+    const struct model_walk before = c->choice->walk;
+    err = err ? err : clock_choice_try_even(c);
+    if (err || c->choice->walk.strength == 0) {
+        return err;
+    }
+    err = c->choice->walk.even ? clock_choice_fit_even(c, &before) : fit_walk(c);
+    c->choice->kind = c->choice->walk.strength > 0 ? CLOCKS_WALK : CLOCKS_LINES;
+    return err;
 }
 
 static double clock_choice_largest_move(const struct clock_model *m)
@@ -360,15 +424,15 @@ static double clock_choice_largest_error(const struct clock_model *m)
  * else: waits that grow, or stamps of another kind. What is within its own error is not held
  * against it.
  */
-static bool moves_too_far(struct choosing *c, double violation)
+static bool moves_too_far(struct choosing *c)
 {
     const double moves = clock_choice_largest_move(c->m);
-    if (moves <= too_far * fmax(violation, clock_choice_largest_error(c->m))) {
+    if (moves <= too_far * fmax(c->violation, clock_choice_largest_error(c->m))) {
         return false;
     }
     c->choice->refused = c->choice->kind;
     c->choice->moves = moves;
-    c->choice->heals = violation;
+    c->choice->heals = c->violation;
     return true;
 }
 
@@ -376,8 +440,7 @@ static bool moves_too_far(struct choosing *c, double violation)
 static int clock_choice_take_base(struct choosing *c)
 {
     c->choice->kind = CLOCKS_BASE;
-    c->choice->walk.strength = 0;
-    c->choice->walk.apart = false;
+    clock_choice_forget_walk(c->choice);
     ictusi_clock_model_align(c->m);
     memcpy(c->declined, c->m->phi, phi_count(c->m) * sizeof *c->declined);
     memset(c->m->phi, 0, phi_count(c->m) * sizeof *c->m->phi);
@@ -392,7 +455,7 @@ static int clock_choice_take_base(struct choosing *c)
  * A walk, but the lines again where it goes too far; their phi is kept aside. Their D need not be
  * kept: the last look makes new pairs, and another solution finds it.
  */
-static int clock_choose_above_lines(struct choosing *c, double violation)
+static int clock_choose_above_lines(struct choosing *c)
 {
     double *lines = malloc(phi_count(c->m) * sizeof *lines);
     if (!lines) {
@@ -402,10 +465,9 @@ static int clock_choose_above_lines(struct choosing *c, double violation)
     memcpy(lines, c->m->phi, phi_count(c->m) * sizeof *lines);
     int err = c->m->knots > 2 ? clock_choice_choose_walk(c) : ICTUS_OK;
     err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
-    if (!err && c->choice->kind == CLOCKS_WALK && moves_too_far(c, violation)) {
+    if (!err && c->choice->kind == CLOCKS_WALK && moves_too_far(c)) {
         c->choice->kind = CLOCKS_LINES;
-        c->choice->walk.strength = 0;
-        c->choice->walk.apart = false;
+        clock_choice_forget_walk(c->choice);
         memcpy(c->m->phi, lines, phi_count(c->m) * sizeof *lines);
         err = choice_observe(c);
         err = err ? err : ictusi_clock_model_solve(c->m, &c->choice->walk, -1, STEPS_FIT, false);
@@ -424,17 +486,17 @@ static int choice_make(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = choice_observe(c);
-    const double violation = clock_choice_worst_violation(c->m);
+    c->violation = clock_choice_worst_violation(c->m);
     const double before = ictusi_clock_model_violation(c->m);
     err = err ? err : clock_choice_held_out(c, NULL, SCORE_BASE);
     const double base = clock_choice_mean_of(c->scores[SCORE_BASE], c->count);
     err = err ? err : fit_lines(c);
     err = err ? err : clock_choice_held_out(c, &lines, SCORE_BEST);
     const double score = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
-    if (err || (violation <= 0 && score >= base)) {
+    if (err || (c->violation <= 0 && score >= base)) {
         return err ? err : clock_choice_take_base(c);
     }
-    err = clock_choose_above_lines(c, violation);
+    err = clock_choose_above_lines(c);
     const double after = ictusi_clock_model_violation(c->m);
     const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     /*
@@ -443,7 +505,7 @@ static int choice_make(struct choosing *c)
      */
     const bool worse = after > before + 0.1 * (double)(2 * c->m->pair_count) ||
                        (best > base && after > before / 2);
-    if (!err && (moves_too_far(c, violation) || worse)) {
+    if (!err && (moves_too_far(c) || worse)) {
         c->choice->refused = c->choice->kind;
         err = clock_choice_take_base(c);
     }

@@ -188,35 +188,68 @@ static void variances_draw(struct solving *s, double *variance)
     }
 }
 
-int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
+/*
+ * The variances of a solution at the present phi, and its lean. Of lines at the phi of a walk: the
+ * unknowns that are nearest to phi are not its own, but what is left of the delays is. Errors:
+ * ICTUS_ERR_NOMEM, ICTUS_ERR_UNSUPPORTED.
+ */
+static int errors_solve(struct clock_model *m, const struct model_walk *walk, double *variance,
+                        double *lean)
 {
     const uint64_t count = (uint64_t)m->clocks * m->knots;
     struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
+    double *phi = malloc((count + 1) * sizeof *phi);
+    if (!phi) {
+        return ICTUS_ERR_NOMEM;
+    }
     s.doubt = model_doubt(m);
-    double *variance = calloc(2 * count + 1, sizeof *variance);
-    double *lean = variance ? variance + count : NULL;
-    int err = variance ? ictusi_solving_init(&s) : ICTUS_ERR_NOMEM;
+    memcpy(phi, m->phi, count * sizeof *phi);
+    int err = ictusi_solving_init(&s);
+    memcpy(m->phi, phi, count * sizeof *phi);
+    free(phi);
     if (err) {
-        free(variance);
         return err;
     }
     ictusi_solving_assemble(&s);
     err = ictusi_normal_factorise(&s.normal) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
-    memset(m->error, 0, count * sizeof *m->error);
+    if (!err && s.normal.dense) {
+        variances_solve(&s, variance);
+    } else if (!err) {
+        variances_draw(&s, variance);
+    }
     if (!err) {
-        model_add_contradictions(m);
-        if (s.normal.dense) {
-            variances_solve(&s, variance);
-        } else {
-            variances_draw(&s, variance);
-        }
         errors_lean(&s, lean);
     }
+    ictusi_solving_fini(&s);
+    return err;
+}
+
+/*
+ * A walk may do all that lines may, and is known no better than they are. Of one that hardly bends
+ * the chain of pieces is so stiff that rounding alone ties its level, which lines show.
+ */
+int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
+{
+    const struct model_walk kinds[] = {*walk, {.strength = 0}};
+    const int kind_count = walk->strength > 0 ? 2 : 1;
+    const uint64_t count = (uint64_t)m->clocks * m->knots;
+    double *variance = malloc((3 * count + 1) * sizeof *variance);
+    int err = variance ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    double *lean = variance ? variance + count : NULL;
+    double *known = variance ? lean + count : NULL;
+    memset(m->error, 0, count * sizeof *m->error);
+    model_add_contradictions(m);
+    for (int k = 0; k < kind_count && !err; k++) {
+        memset(variance, 0, (k ? 2 : 3) * count * sizeof *variance);
+        err = errors_solve(m, &kinds[k], variance, lean);
+        for (uint64_t i = 0; i < count && !err; i++) {
+            known[i] = fmax(known[i], hypot(2 * sqrt(variance[i]), lean[i]));
+        }
+    }
     for (uint64_t i = 0; i < count && !err; i++) {
-        m->error[i] += hypot(2 * sqrt(variance[i]), lean[i]) + MODEL_SCATTER;
+        m->error[i] += known[i] + MODEL_SCATTER;
     }
     model_add_bends(m);
-    ictusi_solving_fini(&s);
     free(variance);
     return err;
 }

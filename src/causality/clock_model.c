@@ -318,7 +318,7 @@ static void delay_step(const struct clock_model *m, struct model_pair *pair, int
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
         if (!model_is_held(&pair->delays[way][k], fold)) {
             const double r = model_residual(m, pair, way, k);
-            const double w = model_delay_weight(pair, way, &pair->delays[way][k], r);
+            const double w = model_delay_weight(pair, way, &pair->delays[way][k], r, false);
             weights += w;
             sum += w * r;
         }

@@ -47,6 +47,7 @@ struct model_offset {
 struct model_walk {
     double strength; /* of the frequency's random walk, 1/sqrt(s); 0: lines */
     bool apart;      /* each clock by its own factor */
+    bool even;       /* a bound that is broken counts as a wait does: clocks jump */
     double *factor;  /* by clock */
 };
 

@@ -5,6 +5,8 @@
 
 #include "causality/clock_model.h"
 
+#include <math.h>
+
 /* Scatter that a least delay has at least, us: resolution, cache misses. */
 #define MODEL_SCATTER 0.05
 
@@ -56,11 +58,38 @@ static inline double model_weight(double spread, double e)
     return e < square / spread ? 1 / square : 1 / (spread * (e > 1e-12 ? e : 1e-12));
 }
 
-/* The same of one delay of a pair: one that does not tell of waits counts where it forbids. */
+/*
+ * The same of one delay of a pair: one that does not tell of waits counts where it forbids. Where
+ * no message goes back, a step passes as waiting one way, and as a broken bound the other way; were
+ * the second one forbidden, all clocks further on would follow the one that jumped. So both count
+ * alike there, as they do of clocks that jump (even): a regression to the median.
+ */
 static inline double model_delay_weight(const struct model_pair *pair, int way,
-                                        const struct model_delay *delay, double e)
+                                        const struct model_delay *delay, double e, bool even)
 {
-    return e < 0 || model_tells(pair, way, delay) ? model_weight(pair->spread[way], e) : 0;
+    const double weight = model_weight(pair->spread[way], e);
+    if (e >= 0) {
+        return model_tells(pair, way, delay) ? weight : 0;
+    }
+    return even || !model_talks_both_ways(pair) ? fmin(weight, 1 / (pair->spread[way] * -e))
+                                                : weight;
+}
+
+/*
+ * Whether some bound of a pair is broken by more than ten scatters: a clock jumped, or bent more
+ * than its knots can follow. Such a bound holds both D down, to nothing, and all other delays of
+ * the pair then lie off by as much as D is too small.
+ */
+static inline bool model_contradicts(const struct clock_model *m, const struct model_pair *pair)
+{
+    const double beyond = -10 * MODEL_SCATTER;
+    bool found = false;
+    for (int way = 0; way < 2; way++) {
+        for (uint32_t k = 0; k < pair->counts[way] && !found; k++) {
+            found = model_residual(m, pair, way, k) < beyond;
+        }
+    }
+    return found;
 }
 
 static inline double model_offset_sd(const struct model_offset *o)

@@ -275,23 +275,6 @@ static void clock_solve_add_offsets(struct solving *s)
 }
 
 /*
- * Whether some bound of a pair is broken by more than ten scatters: a clock jumped, or bent more
- * than its knots can follow. Such a bound holds both D down, to nothing, and all other delays of
- * the pair then lie off by as much as D is too small.
- */
-static bool pair_contradicts(const struct clock_model *m, const struct model_pair *pair)
-{
-    const double beyond = -10 * MODEL_SCATTER;
-    bool found = false;
-    for (int way = 0; way < 2; way++) {
-        for (uint32_t k = 0; k < pair->counts[way] && !found; k++) {
-            found = model_residual(m, pair, way, k) < beyond;
-        }
-    }
-    return found;
-}
-
-/*
  * What a delay is worth to the error: its typical wait. Where no message goes back, nothing tells
  * waits that grow from clocks that drift apart, and where bounds are broken, all delays are off
  * alike; then all of a pair's delays count as one.
@@ -335,7 +318,7 @@ static void clock_solve_collect_way(struct solving *s, uint64_t edge, int way, d
          */
         const double w = s->posterior ? (model_tells(pair, way, delay) ? worth : 0)
                          : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
-                                      : model_delay_weight(pair, way, delay, r);
+                                      : model_delay_weight(pair, way, delay, r, s->walk->even);
         const struct basis at = solving_basis(s, delay->position);
         for (int i = 0; i < 2; i++) {
             for (int j = 0; j < 2; j++) {
@@ -441,7 +424,7 @@ static void clock_solve_add_pairs(struct solving *s)
         e->coupling = &s->couplings[2 * i * s->nb];
         memset(e->coupling, 0, 2UL * s->nb * sizeof *e->coupling);
         memset(s->side, 0, s->nb * sizeof *s->side);
-        s->contradicts = s->posterior && pair_contradicts(s->m, pair);
+        s->contradicts = s->posterior && model_contradicts(s->m, pair);
         clock_solve_collect_way(s, i, 0, sums[0], e->coupling);
         clock_solve_collect_way(s, i, 1, sums[1], e->coupling + s->nb);
         pair_eliminate(s, pair, sums, e);

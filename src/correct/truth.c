@@ -60,18 +60,29 @@ struct comparison {
     const struct clock_fit *fit;
     uint64_t declared, covered; /* events that have an error, and that are no farther off */
     double interval; /* the largest relative change of an interval between neighbouring events */
+    double made;     /* the largest by which one exceeds that of the input */
 };
 
-/* How much longer or shorter an interval became, beyond the rounding of both its ends, twice:
- * when the clocks were skewed, and when they were corrected. */
-static double interval_change(const struct comparison *c, uint64_t i)
+/*
+ * How much longer or shorter an interval became than it is in truth, beyond the rounding of both
+ * its ends, twice: when the clocks were skewed, and when they were corrected.
+ */
+static double interval_change(const struct comparison *c, const struct stamps *stamps, uint64_t i)
 {
     const uint64_t *good = c->stamps[GOOD].list;
-    const uint64_t *out = c->stamps[OUT].list;
     const double was = (double)(int64_t)(good[i] - good[i - 1]);
-    const double is = (double)(int64_t)(out[i] - out[i - 1]);
+    const double is = (double)(int64_t)(stamps->list[i] - stamps->list[i - 1]);
     const double change = fabs(is - was) - 2;
     return change > 0 ? change / (was > 1 ? was : 1) : 0;
+}
+
+/* Some of it the clock did itself, as where it jumped. The rest was made by the correction. */
+static void truth_compare_interval(struct comparison *c, uint64_t i)
+{
+    const double in = interval_change(c, &c->stamps[IN], i);
+    const double out = interval_change(c, &c->stamps[OUT], i);
+    c->interval = fmax(c->interval, out);
+    c->made = fmax(c->made, out - in);
 }
 
 /* Whether two archives can be compared event by event. */
@@ -135,7 +146,9 @@ static int truth_compare_location(struct comparison *c, uint32_t location)
         if (i < c->stamps[IN].count && i < c->stamps[OUT].count) {
             truth_add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
             truth_add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
-            c->interval = fmax(c->interval, i > 0 ? interval_change(c, i) : 0);
+            if (i > 0) {
+                truth_compare_interval(c, i);
+            }
             truth_compare_error(c, location, i);
         }
     }
@@ -153,11 +166,12 @@ static void report_distance(const struct comparison *c, json_t *report)
     const double in_rms = sqrt(c->in.dd / n) * ns;
     const double out_rms = sqrt(c->out.dd / n) * ns;
     json_t *truth = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns", c->in.largest * ns,
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns", c->in.largest * ns,
         "input_rms_ns", in_rms, "input_aligned_rms_ns", distance_aligned(&c->in) * ns,
         "output_max_ns", c->out.largest * ns, "output_rms_ns", out_rms, "output_aligned_rms_ns",
         distance_aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0, "ratio_max",
-        c->in.largest > 0 ? c->out.largest / c->in.largest : 0, "output_interval", c->interval);
+        c->in.largest > 0 ? c->out.largest / c->in.largest : 0, "output_interval", c->interval,
+        "made_interval", c->made);
     if (c->declared) {
         (void)json_object_set_new(truth, "output_covered",
                                   json_real((double)c->covered / (double)c->declared));
