@@ -390,6 +390,24 @@ static void hours_pass(void)
     close_bed(&b);
 }
 
+/* Of more sweeps than are kept the oldest go, in whatever portions they come. */
+static void old_sweeps_go(void)
+{
+    enum { SIZE = 2, PORTION = TRACK_MAX / 2 - 1 };
+    struct world_options o = world_defaults(SIZE, 9);
+    struct bed b;
+    o.jitter_ns = o.tail = o.walk = 0.0;
+    open_bed(&b, &o);
+    for (int portion = 0; portion < 3; portion++) {
+        for (int k = 0; k < PORTION; k++) {
+            sweep(&b, 1, 1, 60.0 * (portion * PORTION + k));
+        }
+        REQUIRE(!solve(&b));
+        CHECK_NEAR(worst(&b, 0.0), 0.0, 5.0);
+    }
+    close_bed(&b);
+}
+
 static void bad_input_is_told(void)
 {
     struct mesh *mesh = NULL;
@@ -423,6 +441,7 @@ int main(void)
     a_stall_is_no_step();
     a_small_step_is_told();
     hours_pass();
+    old_sweeps_go();
     bad_input_is_told();
     return check_result();
 }

@@ -3,6 +3,7 @@
 #include "select/sighting.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "../check.h"
@@ -161,6 +162,39 @@ static void trunks_part(void)
     CHECK(!ictusi_sighting_trunk_reaches(&again, places[BINOMIAL]));
 }
 
+/* Functions and algorithms are named alike but for how words are joined, and a few by another name.
+ */
+static void names_are_matched(void)
+{
+    static const struct {
+        const char *function, *algorithm;
+        bool same;
+    } cases[] = {{"binomial", "binomial", true},
+                 {"inorderbinary", "in-order_binary", true},
+                 {"in_order_binary", "inorder-binary", true},
+                 {"basic_linear", "linear", true},
+                 {"linear", "basic_linear", true},
+                 {"redscat_allgather", "rabenseifner", true},
+                 {"ring_segmented", "segmented_ring", true},
+                 {"two_procs", "two_proc", true},
+                 {"bruck", "modified_bruck", true},
+                 {"bintree", "binary_tree", true},
+                 {"chain", "binomial", false},
+                 {"binomial", "binomia", false},
+                 {"binomia", "binomial", false},
+                 {"basic_linear", "basic", false},
+                 {"bruck", "rabenseifner", false},
+                 {"two_procs", "neighbor", false},
+                 {"", "linear", false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        CHECK(ictusi_sighting_matches(cases[i].function, cases[i].algorithm) == cases[i].same);
+    }
+    char longest[200];
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    CHECK(!ictusi_sighting_matches(longest, "linear"));
+}
+
 int main(void)
 {
     find_places(SIGHTING_LIBRARY);
@@ -168,5 +202,6 @@ int main(void)
     most_stacks_decide();
     trunks_are_what_nearly_all_share();
     trunks_part();
+    names_are_matched();
     return check_result();
 }

@@ -127,10 +127,17 @@ static void test_shared_lock(void)
     struct page_writer writer;
     struct ictus_why why;
     REQUIRE(mkdtemp(directory) && ictusi_page_create("s", directory, &writer, &why) == ICTUS_OK);
-    const struct page_clock clock = {.anchor = 1, .value = 1, .state = ICTUS_LOCK_LOCKED};
-    ictusi_page_publish(&writer, &clock);
+    struct page_clock clock = {.anchor = 1, .value = 1, .state = ICTUS_LOCK_UNLOCKED};
+    struct source *source = NULL;
     (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s", directory);
-    struct source *source = opened(spec, 0, 0);
+    for (int published = 0; published < 2; published++) { /* nothing, then that it is not locked */
+        CHECK(ictusi_source_open(spec, NULL, &source, &why) == ICTUS_ERR_UNSUPPORTED);
+        CHECK(!source && strstr(why.text, "not locked yet"));
+        ictusi_page_publish(&writer, &clock);
+    }
+    clock.state = ICTUS_LOCK_LOCKED;
+    ictusi_page_publish(&writer, &clock);
+    source = opened(spec, 0, 0);
     source->ops->identify(source, own, sizeof(own));
     ictusi_source_free(source);
     (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s,shared=yes", directory);
