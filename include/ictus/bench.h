@@ -68,6 +68,7 @@ struct ictus_operation_info {
     int once;            /**< happens once a launch (init): instants come from the plan */
     int threaded;        /**< threads of each process call MPI at once, see them in a plan */
     int neighborhood;    /**< between the neighbours of a topology, see it in a plan */
+    int single;          /**< works on one element of the datatype: has no other size */
 };
 
 /**

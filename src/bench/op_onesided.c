@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One-sided communication: each process of the first half puts into, gets from, or accumulates into
- * a window of one process of the second half, in one operation or many at once, under each way to
- * begin and end an epoch (MPI-3.1, section 11.5). What is timed is the epoch; the window is made
- * before.
+ * a window of one process of the second half, or does so and gets what was there, in one operation
+ * or many at once, under each way to begin and end an epoch (MPI-3.1, section 11.5). What is timed
+ * is the epoch; the window is made before.
  */
 #include "bench/operation.h"
 
@@ -23,6 +23,12 @@ static MPI_Aint op_onesided_place_of(const struct call *c, int i)
     return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
 
+/* Where transfer i leaves what it gets. */
+static void *op_onesided_result_of(const struct call *c, int i)
+{
+    return (char *)c->recv + (size_t)i * c->layout.extent;
+}
+
 static int onesided_move_put(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
@@ -37,8 +43,8 @@ static int onesided_move_get(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
-        err = MPI_Get((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type, peer,
-                      c->target, c->count, c->type, c->win);
+        err = MPI_Get(op_onesided_result_of(c, i), c->count, c->type, peer, c->target, c->count,
+                      c->type, c->win);
     }
     return err;
 }
@@ -49,6 +55,39 @@ static int onesided_move_accumulate(struct call *c, int peer, int transfers)
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
         err = MPI_Accumulate(c->send, c->count, c->type, peer, op_onesided_place_of(c, i), c->count,
                              c->type, c->op, c->win);
+    }
+    return err;
+}
+
+static int onesided_move_get_accumulate(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        err = MPI_Get_accumulate(c->send, c->count, c->type, op_onesided_result_of(c, i), c->count,
+                                 c->type, peer, op_onesided_place_of(c, i), c->count, c->type,
+                                 c->op, c->win);
+    }
+    return err;
+}
+
+static int onesided_move_fetch_and_op(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        err = MPI_Fetch_and_op(c->send, op_onesided_result_of(c, i), c->type, peer,
+                               op_onesided_place_of(c, i), c->op, c->win);
+    }
+    return err;
+}
+
+/* What is put in place is the first block that is sent; what each compares with comes after it. */
+static int onesided_move_compare_and_swap(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        void *compared = (char *)c->send + ((size_t)i + 1) * c->layout.extent;
+        err = MPI_Compare_and_swap(c->send, compared, op_onesided_result_of(c, i), c->type, peer,
+                                   op_onesided_place_of(c, i), c->win);
     }
     return err;
 }
@@ -254,34 +293,41 @@ static int onesided_settle_passive(struct call *c)
 FORMS(put)
 FORMS(get)
 FORMS(accumulate)
+FORMS(get_accumulate)
+FORMS(fetch_and_op)
+FORMS(compare_and_swap)
 
-#define ROW(operation, Name, epoch, words, one, many, make, undo, after)                           \
+#define ROW(operation, Name, epoch, words, one, many, single, make, undo, after)                   \
     {.name = #operation "_" #epoch,                                                                \
      .summary = "MPI_" #Name " between the halves, " words,                                        \
      .shape = (one),                                                                               \
      .run = onesided_run_##operation##_##epoch,                                                    \
      .prepare = (make),                                                                            \
      .release = (undo),                                                                            \
-     .settle = (after)},                                                                           \
+     .settle = (after),                                                                            \
+     .is_single = (single)},                                                                       \
     {                                                                                              \
         .name = #operation "_" #epoch "_bandwidth",                                                \
         .summary = "many MPI_" #Name " at once between the halves, " words, .shape = (many),       \
         .run = onesided_run_##operation##_##epoch##_bandwidth, .prepare = (make),                  \
-        .release = (undo), .settle = (after)                                                       \
+        .release = (undo), .settle = (after), .is_single = (single)                                \
     }
-#define ROWS(operation, Name, one, many)                                                           \
-    ROW(operation, Name, lock, "in MPI_Win_lock and unlock", one, many, onesided_prepare_window,   \
-        onesided_release_window, onesided_settle_passive),                                         \
-        ROW(operation, Name, flush, "and MPI_Win_flush", one, many, onesided_prepare_locked,       \
-            onesided_release_locked, onesided_settle_passive),                                     \
-        ROW(operation, Name, fence, "between two MPI_Win_fence", one, many,                        \
+#define ROWS(operation, Name, one, many, single)                                                   \
+    ROW(operation, Name, lock, "in MPI_Win_lock and unlock", one, many, single,                    \
+        onesided_prepare_window, onesided_release_window, onesided_settle_passive),                \
+        ROW(operation, Name, flush, "and MPI_Win_flush", one, many, single,                        \
+            onesided_prepare_locked, onesided_release_locked, onesided_settle_passive),            \
+        ROW(operation, Name, fence, "between two MPI_Win_fence", one, many, single,                \
             onesided_prepare_window, onesided_release_window, NULL),                               \
         ROW(operation, Name, pscw, "from MPI_Win_post and start to complete and wait", one, many,  \
-            onesided_prepare_window, onesided_release_window, NULL)
+            single, onesided_prepare_window, onesided_release_window, NULL)
 
 const struct operation ictusi_one_sided[] = {
-    ROWS(put, Put, SHAPE_PUT, SHAPE_PUTS),
-    ROWS(get, Get, SHAPE_GET, SHAPE_GETS),
-    ROWS(accumulate, Accumulate, SHAPE_ACCUMULATE, SHAPE_ACCUMULATES),
+    ROWS(put, Put, SHAPE_PUT, SHAPE_PUTS, false),
+    ROWS(get, Get, SHAPE_GET, SHAPE_GETS, false),
+    ROWS(accumulate, Accumulate, SHAPE_ACCUMULATE, SHAPE_ACCUMULATES, false),
+    ROWS(get_accumulate, Get_accumulate, SHAPE_GET_ACCUMULATE, SHAPE_GET_ACCUMULATES, false),
+    ROWS(fetch_and_op, Fetch_and_op, SHAPE_GET_ACCUMULATE, SHAPE_GET_ACCUMULATES, true),
+    ROWS(compare_and_swap, Compare_and_swap, SHAPE_SWAP, SHAPE_SWAPS, true),
     {.name = NULL},
 };

@@ -32,6 +32,11 @@ static const struct shape_info shapes[SHAPES] = {
     [SHAPE_GETS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_SEND},
     [SHAPE_ACCUMULATE] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_RECV},
     [SHAPE_ACCUMULATES] = {false, true, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_RECV},
+    [SHAPE_GET_ACCUMULATE] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_RECV},
+    [SHAPE_GET_ACCUMULATES] = {false, true, true, false, BLOCKS_ONE, BLOCKS_MESSAGES,
+                               WINDOW_ON_RECV},
+    [SHAPE_SWAP] = {false, false, true, false, BLOCKS_SWAP, BLOCKS_ONE, WINDOW_ON_RECV},
+    [SHAPE_SWAPS] = {false, false, true, false, BLOCKS_SWAPS, BLOCKS_MESSAGES, WINDOW_ON_RECV},
     [SHAPE_FAN_IN] = {true, false, true, false, BLOCKS_ONE, BLOCKS_ALL, WINDOW_NONE},
     [SHAPE_FAN_INS] = {true, false, true, false, BLOCKS_ONE, BLOCKS_ALL_MESSAGES, WINDOW_NONE},
     [SHAPE_FAN_OUT] = {true, false, true, false, BLOCKS_ALL, BLOCKS_ONE, WINDOW_NONE},
@@ -73,6 +78,10 @@ int64_t ictusi_operation_block_count(const struct call *call, enum blocks blocks
         return 0;
     case BLOCKS_ONE:
         return 1;
+    case BLOCKS_SWAP:
+        return 2;
+    case BLOCKS_SWAPS:
+        return 1 + (int64_t)call->messages;
     case BLOCKS_SOURCES:
         return call->topology.source_count;
     case BLOCKS_TARGETS:

@@ -45,6 +45,10 @@ enum shape {
     SHAPE_GETS,
     SHAPE_ACCUMULATE, /* the first half reduces into windows of the second */
     SHAPE_ACCUMULATES,
+    SHAPE_GET_ACCUMULATE, /* likewise, and gets what was there */
+    SHAPE_GET_ACCUMULATES,
+    SHAPE_SWAP, /* likewise, but puts its element there where it finds what it compares with */
+    SHAPE_SWAPS,
     SHAPE_FAN_IN, /* all others send to the root, which receives from any source */
     SHAPE_FAN_INS,
     SHAPE_FAN_OUT, /* the root sends to all others, which receive from any source */
@@ -57,6 +61,8 @@ enum shape {
 enum blocks {
     BLOCKS_NONE,
     BLOCKS_ONE,
+    BLOCKS_SWAP,    /* what is put in place, and what is compared with */
+    BLOCKS_SWAPS,   /* likewise, the latter for each of the messages */
     BLOCKS_SOURCES, /* one from each neighbour that sends to the process */
     BLOCKS_TARGETS, /* one for each that it sends to */
     BLOCKS_THREADS,
@@ -166,6 +172,7 @@ struct operation {
     int (*release)(struct call *call); /* undo that; NULL: it is call->request alone */
     int (*settle)(struct call *call);  /* after each repetition, untimed: stay inside MPI until the
                                           partner, whom this process may have to help, is through */
+    bool is_single;                    /* works on one element, no more and no fewer */
     bool is_placed;                    /* has int displacements, which end at INT_MAX */
     bool once;                         /* what happened before: the plan tells when; run is NULL */
     bool is_partitioned;               /* its message is handed over in partitions */

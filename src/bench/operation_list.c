@@ -56,6 +56,7 @@ static void operation_describe(const struct operation *row, struct ictus_operati
         .streams = operation_streams(row),
         .one_sided = shape->window != WINDOW_NONE,
         .persistent = row->prepare != NULL,
+        .single = row->is_single,
         .partitioned = row->is_partitioned,
         .once = row->once,
         .threaded = row->shape == SHAPE_THREADS,

@@ -39,6 +39,26 @@ int ictusi_plan_types(const struct ictus_bench_plan *plan, struct datatype *type
     return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
 }
 
+/* What is done to one element has no other size, and a swap compares only what has one form. */
+static int plan_check_single(const struct operation *operation, const struct ictus_bench_plan *plan,
+                             const struct datatype *type, struct ictus_why *why)
+{
+    const bool swaps = operation->shape == SHAPE_SWAP || operation->shape == SHAPE_SWAPS;
+    if (swaps && type->class != CLASS_INTEGER && type->class != CLASS_LOGICAL &&
+        type->class != CLASS_BYTE) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s takes integers, logical values and bytes, not '%s'",
+                             operation->name, type->name);
+    }
+    if (operation->is_single && plan->bytes != type->size) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s works on one element of '%s': its size must be %zu B, not %llu B",
+                             operation->name, type->name, type->size,
+                             (unsigned long long)plan->bytes);
+    }
+    return ICTUS_OK;
+}
+
 static int plan_check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
                             struct ictus_why *why)
 {
@@ -53,7 +73,7 @@ static int plan_check_types(const struct operation *operation, const struct ictu
                             "%llu bytes are not a multiple of the size of '%s' (%zu bytes)",
                             (unsigned long long)plan->bytes, type.name, type.size);
     }
-    return err;
+    return err ? err : plan_check_single(operation, plan, &type, why);
 }
 
 const char *const ictus_window_kinds[] = {"create", "allocate", "shared", "dynamic", NULL};
@@ -124,8 +144,7 @@ static int plan_check_extras(const struct operation *operation, const struct ict
     if (ictusi_operation_shape(operation->shape)->window != WINDOW_NONE &&
         ictusi_operation_shape(operation->shape)->reduces && plan->reduce &&
         strncmp(plan->reduce, "user_", strlen("user_")) == 0) {
-        return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
+        return ictus_because(why, ICTUS_ERR_ARG, "%s takes MPI's own operators, not '%.40s'",
                              operation->name, plan->reduce);
     }
     const int err = ictusi_plan_window(plan->window, &kind, why);
@@ -190,8 +209,9 @@ static int plan_check_layout(const struct operation *operation, const struct ict
                           : operation->mockup ? "a mock-up cuts contiguous blocks"
                           : operation->is_partitioned
                               ? "a block with gaps is not cut into partitions"
-                          : operation->user ? "a plugin takes bytes, not datatypes"
-                                            : NULL;
+                          : operation->is_single ? "one element has no gaps"
+                          : operation->user      ? "a plugin takes bytes, not datatypes"
+                                                 : NULL;
     if (because) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work on layout '%.80s': %s",
                              operation->name, plan->layout, because);

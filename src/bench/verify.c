@@ -27,6 +27,7 @@ struct check {
     struct reduction reduction;
     enum slot_order order; /* of the blocks that come from one neighbour */
     bool quick;            /* only the ends of each block */
+    bool unlike;           /* of swaps: the first finds another value than it compares with */
 };
 
 /* The element to look at after element i. */
@@ -164,16 +165,45 @@ static bool verify_expected_of_pair(const struct check *c, int64_t i, int64_t *v
     return true;
 }
 
-/* What the target held, reduced with what the origin sent. */
+static bool verify_swaps(const struct call *call)
+{
+    return call->operation->shape == SHAPE_SWAP || call->operation->shape == SHAPE_SWAPS;
+}
+
+/* Every other swap finds what it compares with. */
+static bool verify_swap_succeeds(const struct check *c, int b)
+{
+    return (b % 2 == 0) != c->unlike;
+}
+
+/* What swaps put into a target: no other element has it, but for logical values there is no such.
+ */
+static int64_t verify_swapped(const struct check *c, int target)
+{
+    return c->type.class == CLASS_LOGICAL ? verify_check_sent(c, target, 0, 0) ^ 1
+                                          : PLAIN_CYCLE + target % VALUE_CYCLE;
+}
+
+/* What the target of a reduction or swap holds then, and what the origin gets: what was there. */
 static bool verify_expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
+    const enum shape shape = call->operation->shape;
     const int partner = ictusi_operation_partner(call);
-    if (partner == MPI_PROC_NULL || call->rank < partner) {
+    if (partner == MPI_PROC_NULL) {
         return false;
     }
-    *value = ictusi_reduction_apply(c->reduction.kind, verify_check_sent(c, partner, 0, i),
-                                    verify_check_sent(c, call->rank, b, i));
+    if (call->rank < partner) {
+        *value = verify_check_sent(c, partner, b, i);
+        return shape != SHAPE_ACCUMULATE && shape != SHAPE_ACCUMULATES;
+    }
+    *value = verify_check_sent(c, call->rank, b, i);
+    if (!verify_swaps(call)) {
+        *value =
+            ictusi_reduction_apply(c->reduction.kind, verify_check_sent(c, partner, 0, i), *value);
+    } else if (verify_swap_succeeds(c, b)) {
+        *value = verify_swapped(c, call->rank);
+    }
     return true;
 }
 
@@ -235,6 +265,10 @@ static bool verify_check_from_neighbor(const struct check *c, int b, int64_t i, 
         return verify_expected_of_pair(c, i, value);
     case SHAPE_ACCUMULATE:
     case SHAPE_ACCUMULATES:
+    case SHAPE_GET_ACCUMULATE:
+    case SHAPE_GET_ACCUMULATES:
+    case SHAPE_SWAP:
+    case SHAPE_SWAPS:
         return verify_expected_of_target(c, b, i, value);
     case SHAPE_FAN_IN:
     case SHAPE_FAN_INS:
@@ -319,6 +353,35 @@ static void verify_check_spoil(const struct check *c)
     }
 }
 
+/* What the origin of swaps sends: what it puts in place, and what it compares with. */
+static void verify_fill_swaps(const struct check *c)
+{
+    const struct call *call = c->call;
+    const int target = ictusi_operation_partner(call);
+    void *send = call->sends[call->set];
+    if (call->rank > target) {
+        return; /* a target, or without a partner */
+    }
+    c->type.set(send, verify_swapped(c, target));
+    for (int b = 0; b + 1 < sent_blocks(call); b++) {
+        const int64_t there = verify_check_sent(c, target, b, 0);
+        c->type.set(element_at(c, send, b + 1, 0), verify_swap_succeeds(c, b) ? there : there ^ 1);
+    }
+}
+
+/* Where a window is reduced into or swapped with, its process fills it. */
+static void verify_fill_window(const struct check *c)
+{
+    const struct call *call = c->call;
+    const int partner = ictusi_operation_partner(call);
+    if (verify_swaps(call)) {
+        verify_fill_swaps(c);
+    }
+    if (partner != MPI_PROC_NULL && call->rank > partner) {
+        verify_check_fill(c, call->recvs[call->set], call->rank, 0, verify_received_blocks(call));
+    }
+}
+
 /* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
 static void verify_fill_all(const struct check *c)
 {
@@ -328,8 +391,8 @@ static void verify_fill_all(const struct check *c)
         return;
     }
     verify_check_fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
-    if (call->operation->shape == SHAPE_ACCUMULATE || call->operation->shape == SHAPE_ACCUMULATES) {
-        verify_check_fill(c, recv, call->rank, 0, verify_received_blocks(call));
+    if (call->operation->shape >= SHAPE_ACCUMULATE && call->operation->shape <= SHAPE_SWAPS) {
+        verify_fill_window(c);
         return;
     }
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
@@ -416,7 +479,7 @@ static bool verify_check_knows(const struct call *call)
 
 int ictusi_verify_is_ready(struct call *call)
 {
-    struct check c = {.call = call};
+    struct check c = {.call = call, .unlike = call->turn % 2 == 0};
     if (!verify_check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL)) {
         return MPI_SUCCESS;
     }
@@ -430,7 +493,7 @@ int ictusi_verify_is_ready(struct call *call)
 
 void ictusi_verify_repetition(struct call *call)
 {
-    struct check c = {.call = call};
+    struct check c = {.call = call, .unlike = call->turn % 2 == 0};
     struct ictus_why why = {""};
     if (!verify_check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL) ||
         !verify_check_orders(&c, &why)) {
@@ -441,23 +504,46 @@ void ictusi_verify_repetition(struct call *call)
     }
 }
 
-static int call_check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
-                           struct ictus_why *why)
+static int verify_run_once(struct check *c, struct ictus_why *why)
 {
-    struct check c = {.call = call, .quick = quick};
-    int err = ictusi_plan_types(plan, &c.type, &c.reduction, why);
-    if (err || !verify_check_knows(call)) {
-        return err;
-    }
-    verify_check_spoil(&c);
-    verify_fill_all(&c);
+    struct call *call = c->call;
+    verify_check_spoil(c);
+    verify_fill_all(c);
     /* Nobody puts into a window that is yet to be filled. */
     if (MPI_Barrier(call->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    err = ictusi_call_run(call);
-    err = err ? err : verify_check_orders(&c, why);
+    int err = ictusi_call_run(call);
+    err = err ? err : verify_check_orders(c, why);
     return ictusi_sync_agree(call->comm, err, why);
+}
+
+/*
+ * Swaps that find what they compare with, and swaps that do not. All elements are equal afterwards,
+ * so that each swap that is timed finds it.
+ */
+static int verify_run_swaps(struct check *c, struct ictus_why *why)
+{
+    struct call *call = c->call;
+    int err = verify_run_once(c, why);
+    if (!err) {
+        c->unlike = true;
+        err = verify_run_once(c, why);
+    }
+    memset(call->sends[call->set], 0, (size_t)sent_blocks(call) * call->layout.extent);
+    memset(call->recvs[call->set], 0, (size_t)verify_received_blocks(call) * call->layout.extent);
+    return err;
+}
+
+static int call_check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
+                           struct ictus_why *why)
+{
+    struct check c = {.call = call, .quick = quick};
+    const int err = ictusi_plan_types(plan, &c.type, &c.reduction, why);
+    if (err || !verify_check_knows(call)) {
+        return err;
+    }
+    return verify_swaps(call) ? verify_run_swaps(&c, why) : verify_run_once(&c, why);
 }
 
 int ictusi_verify_call(struct call *call, const struct ictus_bench_plan *plan,

@@ -43,7 +43,7 @@ static bool is_worth_it(const struct ictus_operation_info *info, const char *sch
     const bool pairs = ictusi_operation_find(NULL, info->name, NULL)->shape >= SHAPE_PING_PONG;
     const bool quick = strcmp(scheme, "barrier") == 0 && (check_size < 4 || !info->streams);
     return !info->mocks && !info->once && !info->threaded && (check_size > 1 || !pairs) &&
-           (!info->one_sided || quick);
+           (!info->one_sided || (quick && (check_size < 4 || !info->single)));
 }
 
 /*
@@ -58,7 +58,7 @@ static void every_operation_runs(const char *scheme, int turn)
                                 NULL));
     struct ictus_operation_info info;
     for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
-        struct ictus_bench_plan plan = plan_of(info.name, 64, 5);
+        struct ictus_bench_plan plan = plan_of(info.name, info.single ? 1 : 64, 5);
         struct ictus_bench_result result;
         plan.root = info.rooted ? check_size - 1 : 0;
         plan.check = 1;
@@ -173,6 +173,56 @@ static void reductions_are_verified(const struct operation *row)
     }
 }
 
+static bool is_stream(const struct operation *row)
+{
+    return ictusi_operation_shape(row->shape)->receives == BLOCKS_MESSAGES;
+}
+
+/* What a library could do in place of a swap or of an accumulation that gets what was there. */
+static int run_fetching(struct call *call, MPI_Op op)
+{
+    const int partner = ictusi_operation_partner(call);
+    int err = MPI_Win_fence(0, call->win);
+    if (err == MPI_SUCCESS && call->rank < partner) {
+        err = MPI_Fetch_and_op(call->send, call->recv, call->type, partner, call->target, op,
+                               call->win);
+    }
+    return err == MPI_SUCCESS ? MPI_Win_fence(0, call->win) : err;
+}
+
+static int run_replacing(struct call *call)
+{
+    return run_fetching(call, MPI_REPLACE);
+}
+
+static int run_getting(struct call *call)
+{
+    return run_fetching(call, MPI_NO_OP);
+}
+
+/* Swapping whatever is there, and nothing, are found out; so is reducing without telling. */
+static void exchanges_are_verified(void)
+{
+    static const char *const types[] = {"char", "byte", "bool", "uint16", "int64", NULL};
+    const struct operation *swap = ictusi_operation_find(NULL, "compare_and_swap_fence", NULL);
+    const struct operation *fetch = ictusi_operation_find(NULL, "fetch_and_op_fence", NULL);
+    const struct operation *reduce = ictusi_operation_find(NULL, "accumulate_fence", NULL);
+    REQUIRE(swap && fetch && reduce);
+    for (int i = 0; types[i]; i++) {
+        struct ictus_bench_plan plan = plan_of(swap->name, ictus_datatype_bytes(types[i]), 1);
+        plan.datatype = types[i];
+        damage_is_found(swap, &plan);
+        CHECK(check_with(run_replacing, swap, &plan) == ICTUS_ERR_CORRUPT);
+        CHECK(check_with(run_getting, swap, &plan) == ICTUS_ERR_CORRUPT);
+        if (strcmp(types[i], "byte") != 0 && strcmp(types[i], "bool") != 0) {
+            CHECK(check_with(run_getting, fetch, &plan) == ICTUS_ERR_CORRUPT);
+            CHECK(check_with(reduce->run, fetch, &plan) == ICTUS_ERR_CORRUPT);
+        }
+        plan.bytes *= 2;
+        CHECK(check_with(swap->run, swap, &plan) == ICTUS_ERR_ARG);
+    }
+}
+
 static void pairs_are_verified(const struct operation *rows)
 {
     for (const struct operation *row = rows; row->name; row++) {
@@ -203,17 +253,21 @@ static void results_are_verified(void)
     pairs_are_verified(ictusi_point_to_point);
     pairs_are_verified(ictusi_persistent_p2p);
     for (const struct operation *row = ictusi_one_sided; row->name && check_size > 1; row++) {
-        struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
-        if (!row->settle) { /* of a passive target the damage may be overwritten */
+        struct ictus_bench_plan plan = plan_of(row->name, row->is_single ? 1 : 480, 1);
+        /* Of a passive target the damage may be overwritten; one element is among many. */
+        if (!row->settle && (!row->is_single || is_stream(row))) {
             damage_is_found(row, &plan);
         }
+    }
+    if (check_size > 1) {
+        exchanges_are_verified();
     }
 }
 
 /* An operation on windows of this kind does its work, or the kind is refused. */
 static void window_serves(const struct operation *row, int kind, MPI_Comm comm)
 {
-    struct ictus_bench_plan plan = plan_of(row->name, 24, 1);
+    struct ictus_bench_plan plan = plan_of(row->name, row->is_single ? 1 : 24, 1);
     struct call call;
     struct ictus_why why;
     plan.window = ictus_window_kinds[kind];
@@ -246,7 +300,8 @@ static void windows_are_of_all_kinds(void)
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     for (int kind = 0; ictus_window_kinds[kind] && check_size > 1; kind++) {
         for (const struct operation *row = ictusi_one_sided; row->name; row++) {
-            if (is_kind_tried(kind) && (check_size < 4 || !row->settle)) {
+            const bool twice = row->is_single && is_stream(row);
+            if (is_kind_tried(kind) && !twice && (check_size < 4 || !row->settle)) {
                 window_serves(row, kind, comm);
             }
         }

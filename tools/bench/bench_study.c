@@ -224,15 +224,27 @@ static int bench_study_checked_processes(const struct bench_study *study)
     return chosen;
 }
 
+/* The sizes that an operation is measured with. */
+static const uint64_t *bench_study_sizes(const struct bench_study *study, int op, size_t *count)
+{
+    static const uint64_t none = 0;
+    const bool is_element = study->ops[op].single && !study->sizes_given;
+    *count = study->ops[op].has_data && !is_element ? study->size_count : 1;
+    if (!study->ops[op].has_data) {
+        return &none;
+    }
+    return is_element ? &study->element : study->sizes;
+}
+
 /* Whether an operation can be measured as asked, at every size. */
 static int bench_study_check_op(const struct bench_study *study, int op, struct ictus_why *why)
 {
-    const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
+    size_t count = 0;
+    const uint64_t *sizes = bench_study_sizes(study, op, &count);
     const int processes = bench_study_checked_processes(study);
     int err = ICTUS_OK;
-    for (size_t i = 0; i < sizes && !err; i++) {
-        const struct bench_experiment e = {
-            .op = op, .algorithm = -1, .bytes = study->ops[op].has_data ? study->sizes[i] : 0};
+    for (size_t i = 0; i < count && !err; i++) {
+        const struct bench_experiment e = {.op = op, .algorithm = -1, .bytes = sizes[i]};
         struct ictus_bench_plan plan = bench_study_plan(study, &e);
         if (op > 0 || i > 0) {
             plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
@@ -315,6 +327,7 @@ int bench_study_read(struct bench_study *study, struct ictus_why *why)
     if (!err) {
         err = sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     }
+    study->element = ictus_datatype_bytes(study->options->datatype);
     if (!err) {
         err = bench_study_read_counts(study, why);
     }
@@ -379,12 +392,10 @@ static size_t bench_study_list_sizes(const struct bench_study *study, struct ben
                                      struct bench_experiment *list)
 {
     size_t count = 0;
-    for (size_t i = 0; i < study->size_count; i++) {
-        const bool matters = study->ops[first.op].has_data;
-        if (matters || i == 0) {
-            first.bytes = matters ? study->sizes[i] : 0;
-            list[count++] = first;
-        }
+    const uint64_t *sizes = bench_study_sizes(study, first.op, &count);
+    for (size_t i = 0; i < count; i++) {
+        first.bytes = sizes[i];
+        list[i] = first;
     }
     return count;
 }

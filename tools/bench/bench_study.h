@@ -105,6 +105,8 @@ struct bench_study {
     int op_count;
     uint64_t *sizes;
     size_t size_count;
+    bool sizes_given; /* else what works on one element is measured with that */
+    uint64_t element; /* bytes of one of the datatype */
     struct bench_group groups[GROUP_COUNTS_MAX];
     int group_count;
     struct bench_algorithm algorithms[STUDY_ALGORITHMS_MAX];

@@ -377,6 +377,7 @@ static int bench_act(struct bench_study *study, struct ictus_why *why)
     if (study->options->list_algorithms) {
         return bench_list_algorithms(why);
     }
+    study->sizes_given = options_is_set(options_row(options, "sizes"), study->options);
     int err = bench_study_read(study, why);
     err = err ? err : bench_check_effect(study, why);
     if (!err && study->options->list) {

@@ -222,6 +222,7 @@ static int matrix_add_op(void *given, char *name, struct ictus_why *why)
     struct matrix_study *study = given;
     const struct ictus_bench_plan plan = {.size = sizeof(plan),
                                           .operation = name,
+                                          .datatype = "int64", /* one element will do */
                                           .bytes = 8,
                                           .repetitions = study->options->repetitions};
     if (study->op_count == OPS_MAX || strlen(name) >= OP_BYTES) {

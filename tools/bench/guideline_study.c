@@ -77,7 +77,7 @@ static int guideline_study_add_op(void *given, char *word, struct ictus_why *why
 {
     struct ictus_operation_info info;
     int err = ictus_operation_find(NULL, word, &info, why);
-    if (!err && (info.mocks || !info.has_data)) {
+    if (!err && (info.mocks || !info.has_data || info.single)) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--ops: there is no guideline for '%.60s'", word);
     }
     return err ? err : guideline_study_add_operation(given, &info, why);
