@@ -22,6 +22,10 @@ struct view {
     bool away; /* of an inter-communicator's root group, but not its root: takes no part */
 };
 
+/*
+ * width tells arrays of int from those of MPI_Count (large-count calls). Without an array it is 0
+ * bytes: arguments that MPI ignores on this process may be NULL.
+ */
 int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i)
 {
     if (!counts->values) {
@@ -42,6 +46,7 @@ static int64_t collective_count_sum(const struct counts *counts, int64_t n)
     return sum;
 }
 
+/* Alltoallw has a type for each process, so sizes are summed and not counts. */
 static int64_t collective_typed_sum(struct recorder *r, const struct counts *counts,
                                     const MPI_Datatype *types, int64_t n)
 {
@@ -94,6 +99,7 @@ static struct traffic collective_measure_gather(const struct view *v, bool vecto
     return t;
 }
 
+/* The mirror of the gather: counts and types of the sending side matter at the root alone. */
 static struct traffic collective_measure_scatter(const struct view *v, bool vector)
 {
     struct traffic t = {0, 0};
@@ -108,6 +114,10 @@ static struct traffic collective_measure_scatter(const struct view *v, bool vect
     return t;
 }
 
+/*
+ * The root takes in n vectors of operands, though a library that combines them on the way delivers
+ * one: what the caller asked for is counted, not the algorithm.
+ */
 static struct traffic collective_measure_reduce(const struct view *v)
 {
     const int64_t bytes = collective_send_bytes(v);
@@ -116,6 +126,10 @@ static struct traffic collective_measure_reduce(const struct view *v)
     return (struct traffic){gives ? bytes : 0, v->root ? bytes * v->n : 0};
 }
 
+/*
+ * Of an inter-communicator's root group only the root takes part; the others' arguments mean
+ * nothing.
+ */
 static struct traffic collective_measure_rooted(enum coll_op op, const struct view *v)
 {
     if (v->away) {
@@ -158,7 +172,11 @@ static struct traffic collective_measure_alltoall(enum coll_op op, const struct 
     return t;
 }
 
-/* Everybody's block comes to each, and the own one goes to all. */
+/*
+ * Everybody's block comes to each, and the own one goes to all. With MPI_IN_PLACE the sending
+ * side's arguments are ignored, and the own block is where the receiving side says, so its size is
+ * taken from there.
+ */
 static struct traffic collective_measure_allgather(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;
@@ -204,6 +222,10 @@ static bool op_is_rooted(enum coll_op op)
            op == COLL_SCATTERV || op == COLL_REDUCE;
 }
 
+/*
+ * In an inter-communicator all exchange with the remote group: n is its size, the root has
+ * MPI_ROOT, and the other processes of its group MPI_PROC_NULL, since they take no part.
+ */
 static struct traffic coll_measure(struct recorder *r, enum coll_op op,
                                    const struct trace_comm *info, const struct coll_args *args)
 {
@@ -231,6 +253,10 @@ static struct traffic coll_measure(struct recorder *r, enum coll_op op,
     return collective_measure_reduction(op, &v, info->remote >= 0 ? 0 : info->rank);
 }
 
+/*
+ * As OTF2 names it: a rank, or that there is none, or that it is this process (MPI_ROOT), or
+ * another one of this group (MPI_PROC_NULL).
+ */
 static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 {
     if (!op_is_rooted(op)) {
@@ -244,7 +270,9 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 
 /*
  * Totals do not tell who exchanged with whom in an Alltoallv: a record before the call's own does,
- * from the counts that MPI is given. What a process sends to itself is left out.
+ * from the counts that MPI is given. What a process sends to itself is left out. A bit for each
+ * rank, 64 a word, lowest first. The words are written before the head is published, so that a
+ * process that is killed in between leaves no half of a record.
  */
 static void collective_note_senders(struct recorder *r, enum coll_op op,
                                     const struct trace_comm *info, const struct coll_args *a)
@@ -269,7 +297,11 @@ static void collective_note_senders(struct recorder *r, enum coll_op op,
     r->pos += 1 + count;
 }
 
-/* What a call is recognised by, beside its arguments. */
+/*
+ * What a call is recognised by, beside its arguments. The bits 62 and 63 are free in tally_what().
+ * Whether buffers are in place must be part of it, since the same place may call with and without,
+ * and the bytes differ by that.
+ */
 static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struct coll_args *a)
 {
     const uint64_t head = r->prepared ? r->prepared : *r->call;
@@ -278,6 +310,11 @@ static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struc
            (uint64_t)collective_in_place(a->recvbuf) << 63;
 }
 
+/*
+ * Comparing handles is right only between epochs: MPI may give the handle of a type or communicator
+ * that was freed to a new one. The epochs are read relaxed, because a program that frees a handle
+ * in one thread while it calls with it in another is wrong by itself.
+ */
 static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
                       const struct coll_args *a)
 {
@@ -344,6 +381,10 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
     }
 }
 
+/*
+ * Recorded as a synchronisation of the parent's processes that moves no bytes: making a topology is
+ * collective, and its result is known to them all.
+ */
 void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size)
 {
     const struct trace_comm *info = size > 0 ? trace_comm(r, parent) : NULL;
@@ -352,6 +393,9 @@ void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size)
     }
 }
 
+/*
+ * What the completion's record will need is kept in the request, since arguments are gone by then.
+ */
 struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
                                                  const struct coll_args *args)
 {

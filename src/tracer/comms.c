@@ -12,7 +12,10 @@ enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
 /*
  * Every process makes the key of a communicator by itself, from what all members know alike:
- * nothing is sent. The steps spread each bit of both numbers over all of the result.
+ * nothing is sent. The steps spread each bit of both numbers over all of the result. Two
+ * communicators with one key would be merged in the archive. The last line leaves 2^63 keys: of
+ * 10^4 communicators two have the same one with a probability of 5e-12 (n^2 / 2 over the number of
+ * keys).
  */
 static uint64_t key_mix(uint64_t a, uint64_t b)
 {
@@ -23,7 +26,11 @@ static uint64_t key_mix(uint64_t a, uint64_t b)
     return h | 4; /* never one of the fixed keys */
 }
 
-/* World ranks of the first count members of a group, -1 for a process of another world. */
+/*
+ * World ranks of the first count members of a group, -1 for a process of another world. One
+ * translation of all members; a call for each would be quadratic in some libraries.
+ * MPI_COMM_WORLD's group (or the session's) numbers the processes of the archive.
+ */
 static void world_ranks(MPI_Group group, int count, int *ranks)
 {
     int *own = malloc((size_t)(count + 1) * sizeof(*own));
@@ -61,7 +68,10 @@ static int *members_of(MPI_Group group, int *size)
     return ranks;
 }
 
-/* A key that says who the members of a group are, in their order. */
+/*
+ * A key that says who the members of a group are, in their order. The order matters: communicators
+ * of the same processes, numbered otherwise, are different ones.
+ */
 static uint64_t key_of_members(uint64_t key, MPI_Group group)
 {
     int size = 0;
@@ -83,7 +93,10 @@ static uint64_t key_occurrence(uint64_t key)
     return count ? atomic_fetch_add(count, 1) : 0;
 }
 
-/* "0-15,32": members in order, runs joined. */
+/*
+ * "0-15,32": members in order, runs joined. Room for two numbers of up to 11 characters, a dash and
+ * a comma for each member, which is more than runs need.
+ */
 static char *members_text(const int *ranks, int count)
 {
     const size_t room = (size_t)count * 24 + 2;
@@ -104,7 +117,11 @@ static char *members_text(const int *ranks, int count)
     return text;
 }
 
-/* Log a group of a communicator, and say whether all of it is of this world. */
+/*
+ * Log a group of a communicator, and say whether all of it is of this world. One process writes:
+ * the first of the group, since every member would write the same. A group with members of another
+ * world is not logged at all, because their numbers there mean nothing here.
+ */
 static bool comms_log_group(uint64_t key, char side, MPI_Group group, bool write)
 {
     int size = 0;
@@ -127,7 +144,9 @@ static bool comms_log_group(uint64_t key, char side, MPI_Group group, bool write
 
 /*
  * Which side of an inter-communicator a group is: that with the lower leader is 'a'. Where both
- * leaders are of another world, the first members that differ tell.
+ * leaders are of another world, the first members that differ tell. Both groups must come to the
+ * same answer from their own point of view, without a message: any order that is antisymmetric
+ * does.
  */
 static bool comms_is_side_a(MPI_Group local, MPI_Group remote)
 {
@@ -159,7 +178,8 @@ static void comms_describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Gro
 
 /*
  * Fill in what a new communicator is; key is set. ours: it is made of processes of this world, so
- * that only its first one need look at the members.
+ * that only its first one need look at the members. Asking for all members takes time and memory in
+ * proportion to their number, in every process: among processes of one world only rank 0 does.
  */
 static void comm_describe(MPI_Comm comm, struct trace_comm *info, bool ours)
 {
@@ -193,7 +213,9 @@ static struct trace_comm *comm_make(uint64_t key)
 
 /*
  * Recorders keep what they looked up last. The epoch makes them look again, since MPI may give the
- * handle of one that was freed to a new one.
+ * handle of one that was freed to a new one. The slot is filled before the epoch is raised: a
+ * thread that sees the new epoch looks the handle up and finds this description, and one that still
+ * sees the old one cannot have been given the handle yet.
  */
 static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 {
@@ -207,7 +229,10 @@ static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
     return info;
 }
 
-/* The records will name it: tie its number to its key, once. */
+/*
+ * The records will name it: tie its number to its key, once. exchange, not load and store: of
+ * several threads that use it first, one writes the line.
+ */
 static void comm_log_use(struct trace_comm *info)
 {
     if (!atomic_exchange(&info->logged, true)) {
@@ -230,7 +255,13 @@ enum agreed {
     AGREED_TEXT
 };
 
-/* Only the members know of its making: all of them alike, but of no other that one of them made. */
+/*
+ * Only the members know of its making: all of them alike, but of no other that one of them made.
+ * The key must be the same in all members without a message. It is made of what they agreed on, of
+ * who they are, and of how often such a one was made; the last is only sound because MPI requires
+ * collective calls in one order. In an inter-communicator both sides put the groups into one order
+ * first (side a).
+ */
 static struct trace_comm *comm_of_members(MPI_Comm made, uint64_t agreed)
 {
     int inter = 0;
@@ -262,6 +293,10 @@ static struct trace_comm *comm_known(MPI_Comm comm)
     return info ? info : comm_of_members(comm, key_mix(AGREED_NOTHING, 0));
 }
 
+/*
+ * The slow path of trace_comm(). The recorder remembers one communicator; programs that alternate
+ * between two come here at each call, which is a table look-up.
+ */
 struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
 {
     if (comm == MPI_COMM_NULL) {
@@ -353,6 +388,10 @@ void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
     comm_describe(made, info, !above->foreign);
 }
 
+/*
+ * MPI_Comm_create_group is collective over the group alone, so that the parent's counter of
+ * children, which the others do not raise, cannot be used: the tag is what its members agreed on.
+ */
 void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
 {
     const struct trace_comm *above = comm_lookup(parent);
@@ -391,7 +430,11 @@ void ictusi_comm_port(MPI_Comm made, const char *port)
     (void)comm_of_members(made, key_of_text(AGREED_PORT, size == 1 && remote == 1 ? port : ""));
 }
 
-/* A communicator of another's processes, which may not be asked itself; made may be NULL. */
+/*
+ * A communicator of another's processes, which may not be asked itself; made may be NULL. The
+ * archive takes the members from the model's line: after MPI_Comm_idup the handle may not be used
+ * before its request is complete, and a persistent collective has no handle at all.
+ */
 static void comm_describe_like(const struct trace_comm *model, struct trace_comm *made)
 {
     if (!made) {
@@ -445,7 +488,10 @@ void ictusi_comm_gone(MPI_Comm comm)
     atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
 }
 
-/* Collectively made: it counts among the children. Of MPI_COMM_SELF there is one in each process.
+/*
+ * Collectively made: it counts among the children. Of MPI_COMM_SELF there is one in each process.
+ * The rank is mixed in for MPI_COMM_SELF, whose key is the same in all processes though their files
+ * differ.
  */
 uint64_t ictusi_comm_file_key(struct trace_comm *comm)
 {
@@ -453,6 +499,10 @@ uint64_t ictusi_comm_file_key(struct trace_comm *comm)
     return comm->key == KEY_SELF ? key_mix(key, (uint64_t)ictusi_tracer.rank) : key;
 }
 
+/*
+ * The window's operations name ranks of its communicator, so that is looked up first, which also
+ * logs it.
+ */
 struct trace_window *ictusi_tracer_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     (void)trace_comm(r, comm);

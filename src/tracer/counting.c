@@ -11,7 +11,13 @@ static bool op_varies(uint8_t op)
            op == COLL_ALLTOALLV || op == COLL_ALLTOALLW || op == COLL_REDUCE_SCATTER;
 }
 
-/* What all its calls have in common is told by the first of them. NULL: no room. */
+/*
+ * What all its calls have in common is told by the first of them. NULL: no room. A site is a place
+ * of the program, a communicator, a function and the bytes: each has a distribution of arrivals of
+ * its own. Operations whose bytes vary by design have one for all sizes, or each step of an
+ * adaptive program would fill another of the TALLY_SITES. The root is kept as long as all calls
+ * agree on it.
+ */
 static struct tally_site *call_site(struct recorder *r, const struct counted *c)
 {
     struct tally *t = &ictusi_tracer.tally;
@@ -37,7 +43,11 @@ static struct tally_site *call_site(struct recorder *r, const struct counted *c)
     return site;
 }
 
-/* Every call has its number, counted or not: that is how processes know what they have in common.
+/*
+ * Every call has its number, counted or not: that is how processes know what they have in common.
+ * number counts the collectives on this communicator: the k-th of one process is the k-th of every
+ * other, because MPI requires one order. It is raised before any reason not to keep the call, as
+ * those differ between processes.
  */
 static void call_count(struct recorder *r, struct counted *c, uint64_t leave)
 {

@@ -55,7 +55,10 @@ static int32_t number_relative(const uint8_t *at)
     return (int32_t)(uint32_t)number_read(&at, sizeof(int32_t));
 }
 
-/* A LEB128 number. One with a sign is only ever skipped. */
+/*
+ * A LEB128 number. One with a sign is only ever skipped. Little-endian groups of 7 bits, the
+ * highest bit of each byte says whether another follows (DWARF 5, 7.6).
+ */
 static uint64_t number_leb(const uint8_t **at)
 {
     uint64_t number = 0;
@@ -74,6 +77,11 @@ struct table_search {
     const uint8_t *table; /* .eh_frame_hdr of the object that the address is in */
 };
 
+/*
+ * Called by dl_iterate_phdr() for each loaded object until it returns nonzero. Subtracting before
+ * comparing makes one comparison of the two bounds, as addresses below the segment wrap around to
+ * large numbers.
+ */
 static int table_look(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct table_search *search = context;
@@ -93,7 +101,12 @@ static int table_look(struct dl_phdr_info *info, size_t size, void *context)
     return inside;
 }
 
-/* The description (FDE) of the last function that begins at the address or before it. */
+/*
+ * The description (FDE) of the last function that begins at the address or before it.
+ * .eh_frame_hdr: version, three bytes of encodings, a pointer to .eh_frame, the number of rows,
+ * then rows of two relative addresses (function, FDE), sorted by function. Binary search: rows
+ * below low begin at or before the address, rows from high on after it.
+ */
 static const uint8_t *table_find(const uint8_t *table, uint64_t address)
 {
     /* What linkers write: version 1; all numbers of 4 bytes, those of the rows relative. */
@@ -174,7 +187,12 @@ static void walk_long(struct frame_walk *walk, uint8_t code)
     }
 }
 
-/* Up to the first instruction that holds beyond the address only. */
+/*
+ * Up to the first instruction that holds beyond the address only. The canonical frame address (CFA)
+ * is where the frame ends, as base register plus offset; only that is followed, since it says where
+ * the return address lies. A program counter of UINT64_MAX runs all, which is what the common
+ * instructions need.
+ */
 static void walk_run(struct frame_walk *walk, const uint8_t *from, const uint8_t *end,
                      uint64_t address)
 {
@@ -198,7 +216,13 @@ static void walk_run(struct frame_walk *walk, const uint8_t *from, const uint8_t
     }
 }
 
-/* What all functions of a kind (CIE) have in common. @return whether it is of the usual form */
+/*
+ * What all functions of a kind (CIE) have in common. The last byte that is looked at, 0x1b, is the
+ * encoding of code addresses: relative to their own place, 4 bytes with a sign (DW_EH_PE_pcrel |
+ * DW_EH_PE_sdata4). What is in another form is refused (-1) and not guessed at: a wrong number of
+ * words would read any word of the stack as a return address. @return whether it is of the usual
+ * form
+ */
 static bool walk_begin(struct frame_walk *walk, const uint8_t *common)
 {
     /* Version 1, no more to know than how addresses are written ("zR"): all code without landing

@@ -12,8 +12,9 @@
 
 /*
  * A thread's perf events, in the order of the set. One read gets a whole group, but the kernel
- * takes no group that the processor cannot count at once: the rest makes further groups, which
- * then take turns.
+ * takes no group that the processor cannot count at once: the rest makes further groups, which then
+ * take turns. groups[g] has the events first .. first + count - 1; its leader's descriptor reads
+ * them all.
  */
 struct metric_events {
     int fds[METRICS_MAX];
@@ -24,6 +25,10 @@ struct metric_events {
     int group_count;
 };
 
+/*
+ * Try the last group first, and begin another where the kernel refuses: greedy, in the order of the
+ * set.
+ */
 static void metric_open_next(struct metric_events *e, uint32_t type, uint64_t config)
 {
     const int n = e->count++;
@@ -81,7 +86,10 @@ static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
     return running > 0 && running < enabled ? (uint64_t)((wide)value * enabled / running) : value;
 }
 
-/* The counters' values; 0 for one that cannot be read. */
+/*
+ * The counters' values; 0 for one that cannot be read. PERF_FORMAT_GROUP with both times: count,
+ * time enabled, time running, then a value for each event.
+ */
 static void metrics_read_events(const struct metric_events *e, uint64_t *values)
 {
     for (int g = 0; e && g < e->group_count; g++) {
@@ -120,7 +128,8 @@ static uint64_t usage_value(const struct rusage *usage, int which)
 
 /*
  * Not more often than asked: the instant of the last sample decides, and what was counted meanwhile
- * is in the next one.
+ * is in the next one. Sampled after calls only, never by a signal: an interrupt within the
+ * program's own system calls would change what they return.
  */
 void ictusi_tracer_metrics_sample(struct recorder *r)
 {

@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/*
+ * edges: first the `out` destinations, then the `in` sources, each in MPI's order of blocks
+ * (edge.index).
+ */
 static struct neighbors *neighbors_allocate(int out, int in)
 {
     const size_t edges = (size_t)out + (size_t)in;
@@ -15,7 +19,9 @@ static struct neighbors *neighbors_allocate(int out, int in)
 /*
  * Along each dimension of a grid, first downwards, then upwards. What is sent downwards arrives
  * from above: sources are in that order, so that two messages between the same two processes, where
- * a dimension has two of them, are received in the order in which they are sent.
+ * a dimension has two of them, are received in the order in which they are sent. MPI 4.1, 8.6: the
+ * buffers have two blocks a dimension, also at borders without a neighbour (MPI_PROC_NULL), so that
+ * the index of a block is 2 d + side. i ^ 1 exchanges the two sides of a dimension.
  */
 static struct neighbors *neighbors_cart(MPI_Comm comm)
 {
@@ -44,6 +50,7 @@ static void edges_fill(struct edge *edges, const int *peers, int count)
     }
 }
 
+/* A graph of MPI-1 lists the neighbours of each process once, for both directions. */
 static struct neighbors *neighbors_graph(MPI_Comm comm, int rank)
 {
     int count = 0;
@@ -61,6 +68,10 @@ static struct neighbors *neighbors_graph(MPI_Comm comm, int rank)
     return n;
 }
 
+/*
+ * MPI_UNWEIGHTED would be the argument for weights that are not wanted; room for them serves both
+ * kinds.
+ */
 static struct neighbors *neighbors_dist_graph(MPI_Comm comm)
 {
     int in = 0;
@@ -85,7 +96,11 @@ static struct neighbors *neighbors_dist_graph(MPI_Comm comm)
     return n;
 }
 
-/* Leave out edges that lead nowhere or to the process itself. */
+/*
+ * Leave out edges that lead nowhere or to the process itself. In place, and in order: kept never
+ * overtakes i. An edge to the process itself is a copy in memory, which no message of the archive
+ * stands for.
+ */
 static void neighbors_prune(struct neighbors *n, int rank)
 {
     const int all = n->out + n->in;
@@ -102,6 +117,10 @@ static void neighbors_prune(struct neighbors *n, int rank)
     n->in = kept - n->out;
 }
 
+/*
+ * Called in the wrapper of a neighbourhood collective, so that the communicator has a topology. The
+ * calls are local (MPI 4.1, 8.5), and need no other process.
+ */
 static struct neighbors *neighbors_ask(const struct trace_comm *info, MPI_Comm comm)
 {
     struct neighbors *n = NULL;
@@ -122,7 +141,8 @@ static struct neighbors *neighbors_ask(const struct trace_comm *info, MPI_Comm c
 
 /*
  * A communicator's neighbors, asked for once; NULL: it has none, or nothing may be recorded.
- * Threads may ask at the same time: the first answer stays, and the communicator owns it.
+ * Threads may ask at the same time: the first answer stays, and the communicator owns it. acquire
+ * pairs with the exchange's release: who finds the pointer finds the edges.
  */
 static const struct neighbors *neighbors_of(struct trace_comm *info, MPI_Comm comm)
 {
@@ -141,7 +161,10 @@ static const struct neighbors *neighbors_of(struct trace_comm *info, MPI_Comm co
     return known;
 }
 
-/* Bytes that go out along an edge, or come in. */
+/*
+ * Bytes that go out along an edge, or come in. counts.width is 0 where one count holds for all
+ * edges; typed says that each edge has a type (Alltoallw).
+ */
 static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const struct edge *edge,
                            bool out)
 {
@@ -158,6 +181,10 @@ static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const 
     return count > 0 ? (uint64_t)(count * trace_type_bytes(r, type)) : 0;
 }
 
+/*
+ * Edges of 0 bytes leave none: MPI libraries may not send them either, and the other side counts
+ * alike.
+ */
 void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
                                        const struct coll_args *args)
 {
@@ -173,6 +200,7 @@ void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
     }
 }
 
+/* By the receiving side's counts and types, which on correct programs are what was sent. */
 void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
                                            const struct coll_args *args)
 {
@@ -190,7 +218,7 @@ void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
 
 /*
  * The request owns the exchange, with the bytes of each edge: counts and types may be gone before
- * it is complete.
+ * it is complete. bytes has a number for each edge, in the order of n->edges.
  */
 static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
                                              const struct coll_args *args)
@@ -215,6 +243,7 @@ static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
 
 /*
  * One number for each edge, in a row, so that the receives and their ends need not be told theirs.
+ * request->id is the first of a row of out + in numbers; edge i has id + i. 0: nothing is recorded.
  */
 void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *request)
 {
@@ -231,6 +260,10 @@ void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *reque
     }
 }
 
+/*
+ * After the sends, so that a reader that goes along the thread finds each receive posted at the end
+ * of the call, when MPI has it for certain.
+ */
 void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
@@ -243,6 +276,7 @@ void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request 
     }
 }
 
+/* All edges end at one instant: MPI does not tell which of them came first. */
 void ictusi_tracer_exchange_done(struct recorder *r, const struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
@@ -281,6 +315,10 @@ void ictusi_tracer_track_ineighbor(struct recorder *r, MPI_Request handle,
     }
 }
 
+/*
+ * The tag tells the channels apart: NEIGHBOR_TAG for calls, and one more for each persistent
+ * request of the communicator, numbered alike in all its processes.
+ */
 void ictusi_tracer_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
                                        const struct coll_args *args)
 {

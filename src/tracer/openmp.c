@@ -77,13 +77,21 @@ static struct recorder *openmp_wanted(unsigned function)
     return wanted == FILTER_OFF ? NULL : r;
 }
 
+/*
+ * r->open is the record's own place (3 words back), where the leave can be written if nothing came
+ * between.
+ */
 static void openmp_enter(struct recorder *r, unsigned function, uint64_t site)
 {
     recorder_timed_words(r, RECORD_OPEN, function, recorder_ticks(r), &site, 1);
     r->open = r->pos - 3;
 }
 
-/* A thread begins in a team of several, or ends there. */
+/*
+ * A thread begins in a team of several, or ends there. The pair (thread that forked, its number of
+ * regions) names a team without any exchange; the member's own view of the size goes with it,
+ * because the first member may not have set the team's yet.
+ */
 static void openmp_place(struct recorder *r, enum record_kind kind,
                          const struct openmp_member *member, uint64_t ticks)
 {
@@ -94,6 +102,10 @@ static void openmp_place(struct recorder *r, enum record_kind kind,
     }
 }
 
+/*
+ * Everything is allocated when the region is forked, so that members need nothing of their own.
+ * users begins with 1, the thread that forks.
+ */
 static struct openmp_team *openmp_team_make(struct recorder *r, uint32_t requested)
 {
     const uint32_t room = requested < TRACER_THREADS_MAX ? requested : TRACER_THREADS_MAX;
@@ -144,7 +156,10 @@ static void openmp_parallel_begin(union ompt_word *task, const void *frame,
     }
 }
 
-/* The log's line about who is in the teams of a size from this one on. */
+/*
+ * The log's line about who is in the teams of a size from this one on. DIGITS: a comma, the number
+ * of a recorder and the end of the text.
+ */
 static void openmp_log_team(const struct openmp_team *team)
 {
     enum { DIGITS = 8 };
@@ -166,7 +181,12 @@ static void openmp_log_team(const struct openmp_team *team)
     free(text);
 }
 
-/* All have been there: log the members if they are not those of the last team of this size. */
+/*
+ * All have been there: log the members if they are not those of the last team of this size. Teams
+ * of one size mostly have the same members in each region, so that a line is written only when they
+ * change. Called by the thread that forked, after the last barrier: all members have written their
+ * number.
+ */
 static void openmp_learn_team(struct recorder *r, const struct openmp_team *team)
 {
     const uint32_t size = team->size < team->room ? team->size : team->room;
@@ -190,6 +210,10 @@ static void openmp_learn_team(struct recorder *r, const struct openmp_team *team
     openmp_log_team(team);
 }
 
+/*
+ * threads[] was written by the members before the region's last barrier, which this thread has
+ * left: the OpenMP library's barrier orders those writes before the reads here.
+ */
 static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task, int flags,
                                 const void *from)
 {
@@ -211,7 +235,10 @@ static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task
     openmp_team_release(team);
 }
 
-/* What a member has entered it leaves, once: by its own thread or by the one that ends all. */
+/*
+ * What a member has entered it leaves, once: by its own thread or by the one that ends all. A
+ * barrier that is open is within the region, so it ends first, at the same instant.
+ */
 static void openmp_close(struct recorder *r, struct openmp_member *member, uint64_t ticks)
 {
     if (member->waiting) {
@@ -231,7 +258,9 @@ static bool openmp_is_first(const struct openmp_member *member)
 /*
  * When a member left its team. Threads other than the first may hear of the end of the last barrier
  * only when they are wanted again: it ended for them, too, when the first one left it. A thread
- * that finds no such instant reads its clock before the first one ends the region.
+ * that finds no such instant reads its clock before the first one ends the region. Ticks of
+ * different threads of a process are of one clock, so that the first one's instant can be
+ * another's; never later than its own now, as its records have to ascend.
  */
 static uint64_t openmp_end(struct recorder *r, const struct openmp_member *member)
 {
@@ -240,6 +269,10 @@ static uint64_t openmp_end(struct recorder *r, const struct openmp_member *membe
     return ended && ended < now ? ended : now;
 }
 
+/*
+ * index and not the thread tells the member's place. The fork is recorded by the first member, at
+ * the instant of the fork (team->forked), because only here it is known how many came.
+ */
 static void openmp_member_begin(struct openmp_team *team, union ompt_word *task, unsigned size,
                                 unsigned index)
 {
@@ -270,6 +303,10 @@ static void openmp_member_begin(struct openmp_team *team, union ompt_word *task,
     member->open = true;
 }
 
+/*
+ * closed is exchanged, since the thread that ends all (ictusi_openmp_finish) may come at the same
+ * time: one of the two records the end.
+ */
 static void openmp_member_end(struct openmp_member *member)
 {
     struct openmp_team *team = member->team;
@@ -332,7 +369,11 @@ static void openmp_barrier_begin(struct openmp_member *member, unsigned function
     }
 }
 
-/* The last barrier of a region ends without the region: parallel is NULL. */
+/*
+ * The last barrier of a region ends without the region: parallel is NULL. The first member's
+ * instant is stored even if it records nothing: others, which may be asleep until the next region,
+ * take it for their own.
+ */
 static void openmp_barrier_end(struct openmp_member *member, bool last)
 {
     struct recorder *r = openmp_ending();
@@ -348,6 +389,10 @@ static void openmp_barrier_end(struct openmp_member *member, bool last)
     }
 }
 
+/*
+ * The parallel region's own last barrier comes here with kind IMPLICIT_PARALLEL (or IMPLICIT in
+ * older libraries) and at its end without a region.
+ */
 static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
                                union ompt_word *task, const void *from)
 {
@@ -363,6 +408,10 @@ static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
     }
 }
 
+/*
+ * From the inside out: the innermost region ends first. One that waits in a barrier whose region
+ * has not ended is left open, because it does go on.
+ */
 void ictusi_openmp_muted(struct recorder *r)
 {
     struct openmp_member *m = r->member;
@@ -372,6 +421,10 @@ void ictusi_openmp_muted(struct recorder *r)
     }
 }
 
+/*
+ * Threads that sleep in the last barrier of their last region never hear of its end: they are
+ * closed here, by the thread that finalizes, with the instant that the first one left.
+ */
 void ictusi_openmp_finish(void)
 {
     struct tracer *t = &ictusi_tracer;

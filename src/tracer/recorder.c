@@ -15,7 +15,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Allocate file space now, where a full disk is an error code and not a SIGBUS in the program. */
+/*
+ * Allocate file space now, where a full disk is an error code and not a SIGBUS in the program.
+ * Without fallocate() (some network file systems) zeros are written: slower, and as certain.
+ */
 static int recorder_reserve_space(int fd, off_t from, size_t bytes)
 {
     struct rlimit limit;
@@ -63,7 +66,10 @@ static int recorder_touch_window(void *memory, size_t bytes)
 
 /*
  * Map the window at the end of the file. Beyond soft there is room for two of the longest records:
- * for the one that passes it, and for what is said when no other window can be had.
+ * for the one that passes it, and for what is said when no other window can be had. In this order:
+ * limit, disk space, mapping, touching. What fails later would be a signal in the traced program
+ * and not an error here. The offset in the file is a multiple of the page, as the header is a whole
+ * page and windows are.
  */
 static int recorder_map_window(struct recorder *r)
 {
@@ -92,6 +98,9 @@ static int recorder_map_window(struct recorder *r)
     return 0;
 }
 
+/*
+ * O_EXCL: a file of that name is another job's or an earlier try's, and is not to be written over.
+ */
 static int recorder_open_file(struct recorder *r, const struct recorder_setup *setup)
 {
     char path[4096];
@@ -115,6 +124,11 @@ static int recorder_open_file(struct recorder *r, const struct recorder_setup *s
     return 0;
 }
 
+/*
+ * next_request: the thread's number above 40 bits of counter, from 1 on, as 0 stands for none. A
+ * recorder that has no file is made all the same: calls are followed through it (communicators,
+ * requests) as through any other, and counted as lost.
+ */
 struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
                                         size_t window_bytes)
 {
@@ -151,7 +165,9 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
 
 /*
  * What is recorded goes to scratch memory, so that records need not ask whether they are wanted.
- * Where the file goes on is kept for ictusi_recorder_resume().
+ * Where the file goes on is kept for ictusi_recorder_resume(). A flush record that is still to be
+ * written belongs to the file and is written first. Several reasons may hold at a time; only the
+ * first one saves the place, and only the last one that ends gives it back.
  */
 void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
 {
@@ -166,6 +182,10 @@ void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
     recorder_scratch(r);
 }
 
+/*
+ * Records go on where they were; r->open is forgotten, because calls were left and entered
+ * meanwhile.
+ */
 void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
 {
     r->after &= (uint8_t)~reason;
@@ -180,6 +200,8 @@ void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
 
 /*
  * The mapping is shared: this process lets go of its pages, and the kernel keeps what is in them.
+ * MADV_DONTNEED on a shared mapping drops the page table entries alone; the page cache has the
+ * data.
  */
 void ictusi_recorder_rest(struct recorder *r)
 {
@@ -216,13 +238,20 @@ void ictusi_recorder_free(struct recorder *r)
     free(r);
 }
 
-/* Say in the old window that it ends here; words were kept for such. */
+/*
+ * Say in the old window that it ends here; words were kept for such. Two longest records were left
+ * beyond soft (recorder_map_window), one of which this is.
+ */
 static void recorder_fill(struct recorder *r, int why)
 {
     recorder_timed(r, RECORD_OFF, why == EFBIG ? OFF_LIMIT : OFF_NO_SPACE, recorder_ticks(r));
     ictusi_recorder_divert(r, AFTER_FULL);
 }
 
+/*
+ * from is read before the work and the ticks after it: the archive shows the gap as a flush, so
+ * that it is not taken for time of the program.
+ */
 void ictusi_recorder_switch(struct recorder *r)
 {
     recorder_enter_call(r); /* it belongs to the old window */
@@ -250,6 +279,7 @@ void ictusi_recorder_switch(struct recorder *r)
     }
 }
 
+/* Head last (recorder_publish): a reader of a killed process's file stops at a head of 0. */
 void ictusi_recorder_flush(struct recorder *r)
 {
     uint64_t *p = r->pos;
@@ -260,6 +290,10 @@ void ictusi_recorder_flush(struct recorder *r)
     r->pos = p + 3;
 }
 
+/*
+ * Grown by doubling, so that programs that wait for ever longer lists allocate seldom. Each array
+ * is taken over as soon as it has grown: a failure of the second leaves no dangling first.
+ */
 bool ictusi_recorder_room(struct recorder *r, int count)
 {
     if (count <= r->room) {

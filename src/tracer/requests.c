@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Messages of matched probes live in the same table; handles of the two kinds may be equal. */
+/*
+ * Messages of matched probes live in the same table; handles of the two kinds may be equal. The
+ * lowest bit tells the two apart. What is shifted out at the top is 0 in addresses of user space,
+ * and in handles that are integers.
+ */
 #define REQUEST_KEY(handle) (HANDLE_KEY(handle) << 1)
 #define MESSAGE_KEY(handle) (HANDLE_KEY(handle) << 1 | 1)
 
@@ -21,7 +25,8 @@ static void request_forget(const struct trace_request *request)
 
 /*
  * The table owns what the request owns, from here on. What finds no room is not followed any more,
- * and counted.
+ * and counted. Puts may come from several threads; of one handle only from the one that MPI gave it
+ * to.
  */
 static void request_put(uint64_t key, const struct trace_request *request)
 {
@@ -41,7 +46,12 @@ static struct trace_request *request_find(MPI_Request handle)
                : ictusi_table_find(&ictusi_tracer.requests, REQUEST_KEY(handle));
 }
 
-/* The record of a completion. */
+/*
+ * The record of a completion. After MPI has returned: the statuses are final. A receive learns here
+ * what it matched, since with MPI_ANY_SOURCE nobody knew before; where peer and tag were asked for
+ * by number (Isendrecv), these count. A negative source is MPI_PROC_NULL or an empty status: no
+ * message.
+ */
 static void record_done(struct recorder *r, const struct trace_request *request,
                         const MPI_Status *status)
 {
@@ -96,7 +106,9 @@ static bool request_is_complete(MPI_Request handle)
 /*
  * A handle that is known already stands for several operations that were complete at once. These
  * end here, and so does one that MPI says is complete. Receives are not among them, since their
- * status is still needed.
+ * status is still needed. request->id is 0 where the call leaves no record (MPI_PROC_NULL, a
+ * foreign communicator): completing it would leave one either, so that it needs no place. A
+ * persistent one is kept even so, as its starts are to be found again.
  */
 void ictusi_request_track(struct recorder *r, MPI_Request handle,
                           const struct trace_request *request)
@@ -121,6 +133,10 @@ void ictusi_tracer_track_isend(struct recorder *r, MPI_Request handle, uint64_t 
     ictusi_request_track(r, handle, &request);
 }
 
+/*
+ * The number is taken from a counter of the thread, with the thread's number above it
+ * (recorder_request), so that numbers are unique in the process without a lock.
+ */
 static void track_receive(struct recorder *r, MPI_Request handle, int source,
                           struct trace_request request)
 {
@@ -148,6 +164,7 @@ void ictusi_tracer_track_isendrecv(struct recorder *r, MPI_Request handle, int s
     track_receive(r, handle, source, request);
 }
 
+/* Bytes are computed once, since the type may be freed before the first start. */
 void ictusi_tracer_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
                                    MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
@@ -202,7 +219,11 @@ void ictusi_tracer_track_coll_init(struct recorder *r, MPI_Request handle, MPI_C
     ictusi_request_track(r, handle, made);
 }
 
-/* The probe is what matches a message: to its channel it is a receive that was posted there. */
+/*
+ * The probe is what matches a message: to its channel it is a receive that was posted there.
+ * MPI_Improbe and MPI_Mprobe take the message off the channel; MPI_Mrecv receives what was taken,
+ * possibly much later and in another order than the probes.
+ */
 void ictusi_tracer_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm)
 {
     struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
@@ -235,6 +256,10 @@ void ictusi_tracer_note_mrecv(struct recorder *r, const struct trace_request *ma
     record_done(r, matched, status);
 }
 
+/*
+ * A number of its own for each start, by which a reader tells the rounds of a persistent request
+ * apart.
+ */
 static void request_start(struct recorder *r, struct trace_request *request)
 {
     recorder_make_room(r);
@@ -270,6 +295,10 @@ static void requests_start(struct recorder *r, int count, bool receives)
     }
 }
 
+/*
+ * The requests are out of the table while MPI_Start runs. r->held has a place for each handle until
+ * ictusi_tracer_note_started() puts them back.
+ */
 int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *handles)
 {
     if (count <= 0 || !ictusi_recorder_room(r, count)) {
@@ -301,6 +330,10 @@ void ictusi_tracer_note_started(struct recorder *r, int count, const MPI_Request
     }
 }
 
+/*
+ * Called with the handle as it was before the call, since MPI sets it to MPI_REQUEST_NULL. An
+ * inactive persistent request completes at once with an empty status, and leaves nothing.
+ */
 static void request_note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
 {
     struct trace_request *request = request_find(handle);
@@ -320,6 +353,10 @@ static void request_note_done(struct recorder *r, MPI_Request handle, const MPI_
     }
 }
 
+/*
+ * Only for what was not complete: the test is recorded as one that found nothing. With several
+ * threads the request is held by this one meanwhile, and the table has not got it.
+ */
 void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
 {
     const struct trace_request *request = ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE
@@ -335,6 +372,10 @@ void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
     }
 }
 
+/*
+ * Freed while it is active, it completes without a word: its end is not recorded, and OTF2 allows
+ * that.
+ */
 void ictusi_tracer_note_request_free(MPI_Request handle)
 {
     struct trace_request freed;
@@ -344,6 +385,9 @@ void ictusi_tracer_note_request_free(MPI_Request handle)
     }
 }
 
+/*
+ * Whether it was cancelled in time is known at completion only (MPI_Test_cancelled in record_done).
+ */
 void ictusi_tracer_note_cancel(MPI_Request handle)
 {
     struct trace_request *request = request_find(handle);
@@ -367,6 +411,11 @@ static void request_hold(MPI_Request handle, struct trace_request *held)
     }
 }
 
+/*
+ * MPI overwrites the handles of what it completes, so a copy is made first. Held are they only
+ * where several threads may call MPI: otherwise nobody can get the handle before this call is left,
+ * and the table is the faster place.
+ */
 int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request *handles)
 {
     if (count <= 0 || !ictusi_recorder_room(r, count)) {
@@ -402,6 +451,10 @@ static void request_note_kept(struct recorder *r, int index, const MPI_Status *s
     }
 }
 
+/*
+ * With MPI_ERR_IN_STATUS each status says what became of its own request; MPI_ERR_PENDING stands
+ * for neither complete nor failed.
+ */
 void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)
 {
     for (int i = 0; i < count; i++) {
@@ -412,6 +465,10 @@ void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status
     }
 }
 
+/*
+ * index is MPI_UNDEFINED, which is negative, where no request was active. Beyond room nothing was
+ * kept.
+ */
 void ictusi_tracer_note_any_done(struct recorder *r, int index, const MPI_Status *status)
 {
     if (index >= 0 && index < r->room) {

@@ -33,7 +33,8 @@ void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win)
 
 /*
  * The window of an operation that leaves a record, and its matching number. Operations have the
- * same number until something completes them all, and from then on the next one.
+ * same number until something completes them all, and from then on the next one. A negative target
+ * is MPI_PROC_NULL, which moves nothing.
  */
 static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
@@ -45,6 +46,10 @@ static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *
     return window;
 }
 
+/*
+ * At the origin only: the target takes no part in the call, and its record is made by the reader of
+ * the archive from this one.
+ */
 void ictusi_tracer_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
                             MPI_Datatype type)
 {
@@ -67,6 +72,10 @@ void ictusi_tracer_note_get(struct recorder *r, MPI_Win win, int target, int64_t
     }
 }
 
+/*
+ * OTF2 has bytes sent and bytes received: an accumulate only sends; fetch operations bring as much
+ * back.
+ */
 void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
                                int64_t count, MPI_Datatype type)
 {
@@ -99,6 +108,7 @@ void ictusi_tracer_note_lock(struct recorder *r, MPI_Win win, int target, bool e
     }
 }
 
+/* RMA_ALL stands for all targets: a record each would be thousands a call. */
 void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
@@ -107,6 +117,7 @@ void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win)
     }
 }
 
+/* The operations are complete at the unlock, so their completion comes first in the record. */
 void ictusi_tracer_note_unlock(struct recorder *r, MPI_Win win, int target)
 {
     const struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
@@ -125,6 +136,11 @@ void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win)
     }
 }
 
+/*
+ * Ranks of the group, translated to those of the window; MPI_UNDEFINED, which is negative, stands
+ * for none. The group may be freed by the program right after the call, so that this cannot wait
+ * until the end.
+ */
 static struct window_peers peers_of(MPI_Win win, MPI_Group group)
 {
     struct window_peers peers = {NULL, 0};
@@ -145,7 +161,10 @@ static struct window_peers peers_of(MPI_Win win, MPI_Group group)
     return peers;
 }
 
-/* A record for each peer; word: its word 1. */
+/*
+ * A record for each peer; word: its word 1. One record for each peer, since each pair synchronises
+ * by itself: a target waits for its origins only.
+ */
 static void rma_note_peers(struct recorder *r, const struct trace_window *window,
                            const struct window_peers *peers, enum record_kind kind, uint64_t word)
 {
@@ -174,6 +193,7 @@ void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
     }
 }
 
+/* The targets are kept until MPI_Win_complete, which names none. */
 void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
@@ -201,6 +221,7 @@ void ictusi_tracer_note_completed(struct recorder *r, MPI_Win win)
     }
 }
 
+/* What was exposed by MPI_Win_post is closed, and each origin's notice has come. */
 void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);

@@ -7,6 +7,10 @@
 #include "tracer/real.h"
 #include "tracer/tracer.h"
 
+/*
+ * MPI libraries open sessions of their own within calls (MPI_Init does in Open MPI 5): depth tells
+ * the program's calls from those.
+ */
 static __thread unsigned sessions_depth __attribute__((tls_model("initial-exec")));
 
 void ictusi_sessions_enter(void)
@@ -41,7 +45,11 @@ static void sessions_detach(struct tracer *t)
     }
 }
 
-/* How many processes the job has, as far as the process's launcher told it. Local. */
+/*
+ * How many processes the job has, as far as the process's launcher told it. Local. Of the
+ * launcher's set, because a communicator of fewer processes must not start the tracer: the others
+ * would wait for it in vain.
+ */
 static int sessions_count_processes(void)
 {
     int size = 0;
@@ -96,7 +104,9 @@ void ictusi_sessions_settle(bool begun)
 
 /*
  * A call has returned, after which one more is open than was counted before, or not. Calls of MPI's
- * within the call count for nothing: only the outermost one does.
+ * within the call count for nothing: only the outermost one does. Locked, as sessions may be opened
+ * and closed by several threads. The tracer's own session is opened when the first one of the
+ * program is, since MPI may have been left and begun anew in between.
  */
 static void sessions_return(bool one_more)
 {

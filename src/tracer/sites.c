@@ -95,7 +95,10 @@ static void site_log(uint64_t number, uint64_t address)
                       (long long)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec, name);
 }
 
-/* What a new place's slot is to hold; 0: no number is left. */
+/*
+ * What a new place's slot is to hold; 0: no number is left. Where no number is left, `last` is kept
+ * at the end, so that it does not run over after 2^64 calls.
+ */
 static uint64_t site_value(struct sites *sites, uint64_t address)
 {
     const int64_t words = site_words(address);
@@ -110,7 +113,11 @@ static uint64_t site_value(struct sites *sites, uint64_t address)
     return address << SITE_NUMBER_BITS | number;
 }
 
-/* A place's slot, made where there is none; 0: it can have none. */
+/*
+ * A place's slot, made where there is none; 0: it can have none. Slots go from 0 to their value
+ * once and never change, so that a relaxed load is enough: the value is all there is. A number that
+ * was drawn by the thread that loses the exchange stays unused.
+ */
 static uint64_t sites_entry(struct sites *sites, uint64_t address)
 {
     const uint64_t mask = (1 << SITE_SLOT_BITS) - 1;
@@ -136,6 +143,10 @@ static uint64_t sites_entry(struct sites *sites, uint64_t address)
     }
 }
 
+/*
+ * address is where MPI's function returns to, stack its caller's stack pointer at that moment. Each
+ * round that ends in the binding goes one function further up, at most SITE_DEPTH of them.
+ */
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address, const void *stack)
 {
     const uint64_t *up = stack;

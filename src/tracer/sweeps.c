@@ -12,7 +12,10 @@
 
 enum { QUESTIONS = 4 };
 
-/* How many world collectives from now the next question comes. Decided by the root. */
+/*
+ * How many world collectives from now the next question comes. Decided by the root.
+ *     distance = calls * (interval / 4) / since      (calls a second times seconds)
+ */
 static uint64_t sweeps_next_distance(const struct tracer *t, double since_s, uint64_t calls)
 {
     const double interval_s = t->settings.resync_every_s / QUESTIONS;

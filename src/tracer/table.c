@@ -8,7 +8,12 @@
 
 enum { BUCKET_KEYS = 7 };
 
-/* One cache line: how many keys were pushed beyond this bucket, and its own keys. */
+/*
+ * One cache line: how many keys were pushed beyond this bucket, and its own keys. An
+ * open-addressing table without locks, for calls of any thread: find and take by loads, put by one
+ * exchange. It never grows, because moving entries would need everybody to wait; what finds no room
+ * is counted by the caller. The values lie apart, so that a search touches one cache line a bucket.
+ */
 struct table_bucket {
     _Atomic uint64_t passed;
     _Atomic uint64_t keys[BUCKET_KEYS];
@@ -77,6 +82,7 @@ static void *value_at(const struct table *table, uint64_t bucket, int slot)
     return table->values + (bucket * BUCKET_KEYS + (uint64_t)slot) * table->value_bytes;
 }
 
+/* All seven keys are in one cache line, so that they are compared in turn and not searched. */
 static int table_slot_of(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {
@@ -139,6 +145,10 @@ static int bucket_claim(struct table_bucket *bucket, uint64_t key)
     return -1;
 }
 
+/*
+ * The value is written by the caller after the slot is claimed: safe, since nobody else has the
+ * handle yet.
+ */
 void *ictusi_table_put(struct table *table, uint64_t key)
 {
     void *known = ictusi_table_find(table, key);
@@ -158,6 +168,10 @@ void *ictusi_table_put(struct table *table, uint64_t key)
     return NULL;
 }
 
+/*
+ * The counts go down before the slot becomes free: a search that misses it meanwhile is for a key
+ * that is being taken out, which MPI allows one thread only.
+ */
 bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
 {
     uint64_t bucket = 0;

@@ -29,7 +29,11 @@ bool ictusi_tally_read(const struct tally_row *row, struct tally_row *copy)
 /*
  * Raise the level until there is room: what is too low goes, the others move up. About half goes at
  * each level; where chance keeps all of them, the next level decides. A reader may meanwhile see a
- * row twice or not at all, but never one that is neither.
+ * row twice or not at all, but never one that is neither. Sampling by level: a call is kept if its
+ * number's height (trailing zeros of a scrambled number, so that a height of at least h has a
+ * probability of 2^-h) reaches the site's level, or if it follows one that is kept, which is what
+ * autocorrelation of neighbours needs. Heights depend on the number alone: all processes keep the
+ * same calls without a word to each other, and their rows can be matched.
  */
 static void site_thin(struct tally_site *s)
 {
@@ -65,7 +69,11 @@ void ictusi_tally_keep(struct tally_site *s, const struct tally_row *row)
     }
 }
 
-/* A new site, touched so that no call pays for it later. NULL: no room, in the file or on its disk.
+/*
+ * A new site, touched so that no call pays for it later. NULL: no room, in the file or on its disk.
+ * The key is written before the count that makes the site visible (release): a reader of the file
+ * that sees the count sees the key. posix_fallocate() because a hole on a full disk would be a
+ * SIGBUS in the program.
  */
 static struct tally_site *site_make(struct tally *t, const struct tally_key *key)
 {
@@ -83,6 +91,10 @@ static struct tally_site *site_make(struct tally *t, const struct tally_key *key
     return s;
 }
 
+/*
+ * Linear probing; slots are never emptied, so that a search may stop at the first empty one. The
+ * release store publishes the site's contents to searches without the lock.
+ */
 static struct tally_site *site_insert(struct tally *t, const struct tally_key *key, uint64_t at)
 {
     struct tally_site *s = NULL;
@@ -117,6 +129,10 @@ struct tally_site *ictusi_tally_find(struct tally *t, const struct tally_key *ke
     }
 }
 
+/*
+ * The file is as long as the image from the start, but sparse: sites take space as they are made.
+ * The magic is written last, so that a follower does not read a header that is half there.
+ */
 int ictusi_tally_create(struct tally *t, const char *path, struct ictus_why *why)
 {
     const size_t head = offsetof(struct tally_image, site);
