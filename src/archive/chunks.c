@@ -14,7 +14,8 @@ struct chunks {
 
 /*
  * NULL tells OTF2 to write out what it has, and to return the chunks. What was made is used again
- * after each return, so that a long file takes no more memory than a short one.
+ * after each return, so that a long file takes no more memory than a short one. `own` is this
+ * location's, so that threads that write different locations share nothing.
  */
 static void *chunk_get(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                        uint64_t bytes)
@@ -37,6 +38,7 @@ static void *chunk_get(void *user, OTF2_FileType type, OTF2_LocationRef location
     return chunks->list[chunks->out++];
 }
 
+/* OTF2 has written what was in them. final: the file is closed, and nobody asks again. */
 static void chunks_return(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                           bool final)
 {

@@ -8,7 +8,10 @@
 #include <ictus/text.h>
 #include <stdlib.h>
 
-/* Begin and end of one marker, and on which location; LAYOUT_NONE: on none. */
+/*
+ * Begin and end of one marker, and on which location; LAYOUT_NONE: on none. In the order of the
+ * file. location says whose events the times are relative to.
+ */
 struct span {
     uint64_t times[2];
     uint32_t location;
@@ -37,6 +40,10 @@ static OTF2_CallbackCode marker_defined(void *data, OTF2_MarkerRef self, const c
                                                     copy->writer, self, group, category, severity));
 }
 
+/*
+ * A process's marker moves with its first thread's clock; one of a node or of the whole run with
+ * none.
+ */
 static uint32_t markers_location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
 {
     if (scope == OTF2_MARKER_SCOPE_LOCATION) {
@@ -48,6 +55,7 @@ static uint32_t markers_location_of(const struct trace *trace, OTF2_MarkerScope 
     return process == IDMAP_NONE ? LAYOUT_NONE : trace->layout.processes[process].rank_location;
 }
 
+/* Doubled when the count is a power of two, so that no capacity need be kept. */
 static int marker_collect(struct marker_copy *copy, const struct span *span)
 {
     if ((copy->count & (copy->count - 1)) == 0) { /* full at powers of two */
@@ -64,7 +72,9 @@ static int marker_collect(struct marker_copy *copy, const struct span *span)
 
 /*
  * Called in two readings of the same file: the first collects, and the second writes the markers in
- * the same order, with their new times.
+ * the same order, with their new times. OTF2's marker file is one for the archive, so that its
+ * order is the same in both readings; a count that differs says that the file was changed in
+ * between.
  */
 static OTF2_CallbackCode marker_met(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
                                     OTF2_MarkerRef marker, OTF2_MarkerScope scope,
@@ -106,7 +116,11 @@ static int markers_read(struct marker_copy *copy)
     return copy->err || code == OTF2_SUCCESS ? copy->err : ICTUS_ERR_CORRUPT;
 }
 
-/* Move the spans of one location; times are made when the first one wants them. */
+/*
+ * Move the spans of one location; times are made when the first one wants them. moved has two words
+ * a marker, begin and end. Both ends go through the same map, so that a marker may become longer or
+ * shorter, but never ends before it begins (the map ascends).
+ */
 static int markers_move_on(const struct copy_job *job, struct marker_copy *copy, uint32_t location,
                            uint64_t *moved)
 {
@@ -131,7 +145,8 @@ static int markers_move_on(const struct copy_job *job, struct marker_copy *copy,
 
 /*
  * What is on this rank's own locations, and for the first rank what is on none. All others' times
- * stay 0, for the sum over the ranks.
+ * stay 0, for the sum over the ranks. What belongs to no location is moved by `raised` alone, by
+ * which all times of the archive are kept above 0.
  */
 static int markers_move_own(const struct copy_job *job, struct marker_copy *copy, uint64_t *moved)
 {
@@ -154,7 +169,7 @@ static int markers_move_own(const struct copy_job *job, struct marker_copy *copy
 
 /*
  * Collective: each rank knows where the markers of its own locations move, and the sum of all is
- * told to everybody.
+ * told to everybody. A sum and not a gather: each word is nonzero on one rank at most.
  */
 static int markers_move_spans(const struct copy_job *job, struct marker_copy *copy)
 {
@@ -172,6 +187,10 @@ static int markers_move_spans(const struct copy_job *job, struct marker_copy *co
     return err;
 }
 
+/*
+ * Every rank reads the markers and the first one writes them: a file of markers is one for the
+ * archive, and small. The agreement after reading keeps ranks together that find different faults.
+ */
 int ictusi_markers_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
 {
     struct marker_copy copy = {.trace = job->trace};

@@ -110,7 +110,9 @@ static int chunk_write(const struct restamping *r)
 /*
  * A record of n bytes: all that share a stamp must have the same time afterwards as well. Each
  * record asks the clock, which goes from event to event and must see all of them; the first one
- * writes the stamp.
+ * writes the stamp. The stamp's old value is asked for each record that shares it: a clock that
+ * moves two of them to different times (a jump between them) cannot be expressed by one stamp, and
+ * the file is left to the OTF2 library.
  */
 static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct stamp_place *stamp)
 {
@@ -174,7 +176,8 @@ static bool head_fits(const struct restamping *r, uint64_t *last)
 
 /*
  * Move all stamps of the chunk that was read. False: it is not understood. A stamp holds until the
- * next one or the end of its chunk. All chunks but the last are whole.
+ * next one or the end of its chunk. All chunks but the last are whole. r->events counts records
+ * from the file's beginning, so that it must agree with the head's last event.
  */
 static bool chunk_move(struct restamping *r)
 {

@@ -13,7 +13,8 @@
 
 /*
  * What came of one location, from the thread that tried it until it is settled. The walk stays open
- * until then, since only one thread at a time may close walks (copy_callbacks.h).
+ * until then, since only one thread at a time may close walks (copy_callbacks.h). Indexed by
+ * location - from, and written by one thread each: no lock is needed.
  */
 struct restamps_try {
     void *walk; /* NULL: none was begun */
@@ -50,6 +51,10 @@ static char *event_path(const char *stem, uint64_t location)
     return asprintf(&path, "%s/%" PRIu64 ".evt", stem, location) < 0 ? NULL : path;
 }
 
+/*
+ * errno is kept across the frees, since the caller's message is made from it by another thread
+ * later.
+ */
 static int location_restamp(const struct restamps *restamps, uint32_t index, void *walk)
 {
     const struct layout_location *location = &restamps->job->trace->layout.locations[index];
@@ -84,6 +89,7 @@ static void restamps_try(void *self, uint32_t number)
     its->number = errno;
 }
 
+/* The locations from `from` to below `to`, at most RESTAMPS_TOGETHER of them. */
 void ictusi_restamps_run(struct restamps *restamps, uint32_t from, uint32_t to)
 {
     restamps->from = from;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first error counts: the ones after it are mostly its consequences. */
 OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 {
     if (err && !r->err) {
@@ -53,6 +54,10 @@ uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t pos
     return (uint32_t)i;
 }
 
+/*
+ * One communicator is remembered, with the location's own rank in it: consecutive events are mostly
+ * on the same one, and a look-up is a search in a table of all.
+ */
 uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref)
 {
     if (!r->comm_known || r->comm_ref != ref) {
@@ -66,12 +71,21 @@ uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref)
     return r->comm;
 }
 
+/*
+ * Calls are committed in the order in which they were begun, as far as the earliest of them is
+ * done: messages of one channel are matched in the order of the posts, not of the completions (MPI
+ * 4.1, 3.5).
+ */
 OTF2_CallbackCode ictusi_scan_commit(struct reading *r)
 {
     return ictusi_scan_verdict(
         r, ictusi_calls_commit(&r->calls, &r->scan->history->matching, r->location, false));
 }
 
+/*
+ * A request's number may be used again once it is complete; in `sends` a number is left over where
+ * a send was freed while active, so that no completion was recorded.
+ */
 OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, uint64_t request)
 {
     uint64_t number = 0;
@@ -80,6 +94,10 @@ OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, u
     return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
 }
 
+/*
+ * A record of a later OTF2 is not understood and makes no point; it is counted, and the caller says
+ * so.
+ */
 static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
                                          uint64_t position, void *data,
                                          OTF2_AttributeList *attributes)
@@ -94,8 +112,10 @@ static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
 }
 
 /*
- * Nobody knows what is called from here on until recording is switched on again. A location that
- * is switched off before its first point starts late, which is not a gap if all start late.
+ * Nobody knows what is called from here on until recording is switched on again. A location that is
+ * switched off before its first point starts late, which is not a gap if all start late. A gap
+ * breaks the counting by which messages are matched: the k-th send need not be the k-th receive any
+ * more. It is noted in the call queue, and the matching leaves out what cannot be told.
  */
 static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
                                           uint64_t position, void *data,
@@ -121,6 +141,11 @@ static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeSt
                                       : ICTUS_OK);
 }
 
+/*
+ * Stamps are read as they were recorded: the archive's clock offsets are in the layout, so that
+ * violations can be counted with and without them. Every event must have been read: a file that is
+ * cut off is an error of its own, even where the library says nothing.
+ */
 static int scan_read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
 {
     struct trace *trace = r->scan->trace;
@@ -160,6 +185,10 @@ static int scan_read_location(struct reading *r, const OTF2_EvtReaderCallbacks *
     return ICTUS_OK;
 }
 
+/*
+ * r is large (stacks of calls, forks and teams), hence allocated and not on a thread's stack. What
+ * is left open at the end is counted, and committed as far as it goes.
+ */
 static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtReaderCallbacks *set)
 {
     struct reading *r = calloc(1, sizeof *r);
@@ -192,7 +221,10 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
     return err;
 }
 
-/* More points than events there cannot be. */
+/*
+ * More points than events there cannot be. Written so that the sum cannot overflow: definitions of
+ * a damaged archive may name any number of events.
+ */
 static uint64_t scan_count_events(const struct trace *trace, const bool *mine)
 {
     uint64_t sum = 0;
@@ -203,6 +235,11 @@ static uint64_t scan_count_events(const struct trace *trace, const bool *mine)
     return sum;
 }
 
+/*
+ * first[i] is set before the location is read: its points lie from there to first[i + 1]. Enter and
+ * leave are registered only where somebody needs them, since they are most of the events of an
+ * archive.
+ */
 int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
 {
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
@@ -236,6 +273,10 @@ int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
     return err ? err : ictusi_match_location_end(&scan->history->matching, LAYOUT_NONE);
 }
 
+/*
+ * Memory for the points is reserved for the most there can be, and touched only as far as there are
+ * some. Cancelled sends are dropped at the very end, when all ends of messages are known.
+ */
 int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct history *history,
                      struct scan_counts *counts)
 {

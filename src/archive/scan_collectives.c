@@ -16,7 +16,8 @@ _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
 
 /*
  * Those that are nested too deeply are only counted, so that the ends of the others find their
- * beginnings again.
+ * beginnings again. OTF2's begin record does not say which collective begins: the operation is in
+ * the end record, so beginnings are stacked and an end takes the latest.
  */
 static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                           uint8_t class)
@@ -54,7 +55,11 @@ static OTF2_CallbackCode scan_collectives_on_rma_begin(OTF2_LocationRef location
     return collective_begin(data, time, position, POINT_RMA);
 }
 
-/* From how many others the process received, where attributes tell: a bit for each of them. */
+/*
+ * From how many others the process received, where attributes tell: a bit for each of them. One
+ * attribute holds 64 ranks; several may be there, and words without a bit are left out by the
+ * writer.
+ */
 static void collective_senders(const struct reading *r, const OTF2_AttributeList *attributes,
                                struct collective_call *call)
 {
@@ -75,7 +80,9 @@ static void collective_senders(const struct reading *r, const OTF2_AttributeList
 
 /*
  * Within a call of a neighbourhood collective a record of an exchange tells a member's totals, as
- * that of an Alltoallw does: neighbours alone exchanged, and no archive says who they are.
+ * that of an Alltoallw does: neighbours alone exchanged, and no archive says who they are. If it
+ * were taken for an exchange among all members, each would wait for all others in the graph, and
+ * true times would count as violations.
  */
 static uint8_t collective_meant(const struct reading *r, uint8_t op)
 {
@@ -83,7 +90,10 @@ static uint8_t collective_meant(const struct reading *r, uint8_t op)
     return exchange && r->neighbors > 0 ? COLLECTIVE_ALLTOALLW : op;
 }
 
-/* Tell the tap that a blocking collective has ended. */
+/*
+ * Tell the tap that a blocking collective has ended. Told before it is matched: a tap attributes
+ * time to the call, whether or not it takes part in the graph.
+ */
 static int collective_tell(struct reading *r, OTF2_TimeStamp time,
                            const struct collective_call *call)
 {
@@ -91,7 +101,11 @@ static int collective_tell(struct reading *r, OTF2_TimeStamp time,
     return tap ? tap->ops->collective_ended(tap, time, call) : ICTUS_OK;
 }
 
-/* The end of a blocking collective. */
+/*
+ * The end of a blocking collective. A beginning that is missing (recording began within the call)
+ * leaves the end without a partner: it is counted and takes no part. One on an unknown communicator
+ * cannot be matched either.
+ */
 static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                         struct collective_call call)
 {
@@ -138,7 +152,11 @@ static OTF2_CallbackCode scan_collectives_on_end(OTF2_LocationRef location, OTF2
     return collective_end(data, time, position, call);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+/*
+ * NOLINTNEXTLINE(readability-function-size): OTF2's signature A fence and its like order the
+ * window's processes as a barrier does, and are matched with their like alone (POINT_RMA): the k-th
+ * on a communicator is the k-th of each member.
+ */
 static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                      uint64_t position, void *data,
                                                      OTF2_AttributeList *attributes,
@@ -163,6 +181,10 @@ static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, 
     return collective_end(r, time, position, call);
 }
 
+/*
+ * The point of the begin is made now, and the call stays open until its completion tells operation,
+ * communicator and root.
+ */
 static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
                                              uint64_t position, void *data,
                                              OTF2_AttributeList *attributes, uint64_t request)
@@ -179,7 +201,11 @@ static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_Tim
     return ictusi_scan_post(r, &call, request);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+/*
+ * NOLINTNEXTLINE(readability-function-size): OTF2's signature The member's place in the order of
+ * its communicator is that of the request, not of the completion: nonblocking collectives are
+ * matched in the order in which they are begun (MPI 4.1, 6.12).
+ */
 static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
                                               uint64_t position, void *data,
                                               OTF2_AttributeList *attributes, OTF2_CollectiveOp op,

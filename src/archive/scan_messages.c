@@ -4,7 +4,11 @@
 
 #include <ictus/error.h>
 
-/* Who is at the other end of a message: ends are the rank there, communicator and tag. */
+/*
+ * Who is at the other end of a message: ends are the rank there, communicator and tag. The rank is
+ * turned into a location of the layout, through the communicator's group and, in an
+ * inter-communicator, the remote one. LAYOUT_NONE: of another archive, or damaged.
+ */
 static uint32_t scan_messages_find_peer(struct reading *r, const uint32_t ends[3])
 {
     const uint32_t comm = ictusi_scan_comm(r, ends[1]);
@@ -15,7 +19,10 @@ static uint32_t scan_messages_find_peer(struct reading *r, const uint32_t ends[3
     return peer;
 }
 
-/* The point of a message's end, which names the other one; NODE_NONE where there is none. */
+/*
+ * The point of a message's end, which names the other one; NODE_NONE where there is none. A message
+ * whose other end is unknown makes no point: nothing could be said of its order.
+ */
 static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                               const uint32_t ends[3], uint8_t side, uint32_t *peer)
 {
@@ -24,7 +31,10 @@ static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t p
                                 : ictusi_scan_point(r, time, position, POINT_P2P | side);
 }
 
-/* Match a message's end at once. */
+/*
+ * Match a message's end at once. The number of gaps before this point goes with it: beyond one, the
+ * k-th send of a channel need not belong to the k-th receive.
+ */
 static OTF2_CallbackCode message_match(struct reading *r, uint32_t point, uint32_t peer,
                                        uint32_t tag, bool send)
 {
@@ -42,7 +52,11 @@ static void message_note_bytes(struct reading *r, uint32_t point, uint64_t lengt
     }
 }
 
-/* A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. */
+/*
+ * A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. A
+ * send is matched as soon as it is met: sends of a channel are in the order of their calls,
+ * blocking or not, so that none has to wait for another.
+ */
 static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                              const uint32_t ends[3])
 {
@@ -96,7 +110,11 @@ static OTF2_CallbackCode scan_messages_on_send(OTF2_LocationRef location, OTF2_T
     return ictusi_scan_verdict(r, r->err);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+/*
+ * NOLINTNEXTLINE(readability-function-size): OTF2's signature The point is kept under the request's
+ * number until the send is complete: MPI_Cancel, if it succeeds, must find it, since a cancelled
+ * send has no receive.
+ */
 static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint32_t receiver,
@@ -116,6 +134,10 @@ static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_
     return ictusi_scan_verdict(r, r->err);
 }
 
+/*
+ * The post has no point of its own (nobody waits for it), but a place in the queue of calls, by
+ * which the order of matching is that of the posts.
+ */
 static OTF2_CallbackCode scan_messages_on_irecv_request(OTF2_LocationRef location,
                                                         OTF2_TimeStamp time, uint64_t position,
                                                         void *data, OTF2_AttributeList *attributes,
@@ -143,7 +165,11 @@ static OTF2_CallbackCode scan_messages_on_recv(OTF2_LocationRef location, OTF2_T
     return message_receive(r, time, position, ends, length);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+/*
+ * NOLINTNEXTLINE(readability-function-size): OTF2's signature The completion fills the place that
+ * the post took. It names peer and tag, which the post's record does not have. A peer that is not
+ * known leaves a place that counts as cancelled, so that others pass it.
+ */
 static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint32_t sender,
@@ -176,6 +202,10 @@ static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_
     return err ? ictusi_scan_verdict(r, err) : ictusi_scan_commit(r);
 }
 
+/*
+ * Either a send, whose match is taken back at the end (its channel's receives would shift by one
+ * otherwise), or a receive that is still in the queue.
+ */
 static OTF2_CallbackCode scan_messages_on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                     uint64_t position, void *data,
                                                     OTF2_AttributeList *attributes,
@@ -202,6 +232,7 @@ static OTF2_CallbackCode scan_messages_on_cancelled(OTF2_LocationRef location, O
     return ictusi_scan_commit(r);
 }
 
+/* From here on it cannot be cancelled. The completion makes no point, as nobody waits for it. */
 static OTF2_CallbackCode scan_on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint64_t request)
@@ -217,6 +248,8 @@ static OTF2_CallbackCode scan_on_isend_complete(OTF2_LocationRef location, OTF2_
 /*
  * The k-th notification that one process sends another arrives as the k-th from there. Memory is
  * synchronised by one side alone: it orders nothing, and tells who may access a window from now on.
+ * Notifications have channels of their own: the window takes the tag's place, and
+ * MATCH_NOTIFICATION keeps them apart from messages on the same communicator.
  */
 static OTF2_CallbackCode scan_messages_on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                    uint64_t position, void *data,

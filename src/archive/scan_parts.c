@@ -69,7 +69,8 @@ static uint64_t distance_of(uint64_t a, uint64_t b)
 /*
  * Blocks of about as many events each; how many there are in the end. Where an even share ends
  * within a group, the border that is nearer to it is taken. Where there are few borders, there are
- * fewer blocks than were asked for.
+ * fewer blocks than were asked for. wanted is a share of all events by division before
+ * multiplication: the product of two numbers of a damaged archive could overflow.
  */
 static int parts_cut(const struct layout *layout, struct part *parts, int most)
 {
@@ -137,7 +138,9 @@ static void *part_run(void *self)
 
 /*
  * Begin to read a block; nothing is running where that cannot be done. All that it needs is its
- * own, but for the definitions, which nobody changes while events are read.
+ * own, but for the definitions, which nobody changes while events are read. A reader for each
+ * thread, because OTF2's is not safe between threads. A thread that cannot be begun is no error:
+ * the caller reads its block itself.
  */
 static void part_begin(struct part *part, const struct scan *whole)
 {
@@ -178,7 +181,8 @@ static void counts_add(struct scan_counts *to, const struct scan_counts *more)
 
 /*
  * Put what a block holds after what is there. Called in the order of the blocks, which is the order
- * of the locations.
+ * of the locations. point is where this block's points begin in the whole, by which a tap shifts
+ * what it has noted.
  */
 static int part_join(struct part *part, struct scan *whole)
 {

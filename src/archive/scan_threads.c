@@ -4,18 +4,27 @@
 
 #include <ictus/error.h>
 
-/* Kinds of keys, beside the communicator, under which events of threads meet. */
+/*
+ * Kinds of keys, beside the communicator, under which events of threads meet. Two events that must
+ * come one after the other (release and acquire, create and begin) meet under a key of two words:
+ * the kind with its scope, and a number that both records carry.
+ */
 enum pair_kind { PAIR_LOCK = 1, PAIR_CREATE, PAIR_WAIT, PAIR_TASK };
 /* Kind of sequence number: the teams a location has begun. Below it are point classes. */
 enum { SEQUENCE_TEAM = 16 };
 enum { BARRIER_BITS = 32 };
 
+/* out: others depend on it; else it depends on others. */
 static uint32_t thread_point(struct reading *r, OTF2_TimeStamp time, uint64_t position, bool out)
 {
     return ictusi_scan_point(r, time, position, POINT_THREAD | (out ? POINT_OUT : POINT_IN));
 }
 
-/* A point and the key under which it meets its other half. */
+/*
+ * A point and the key under which it meets its other half. The first of the two halves that is met
+ * waits under its key, whichever it is: locations are read one after another and not in the order
+ * of time.
+ */
 static OTF2_CallbackCode thread_pair(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                      uint64_t a, uint64_t b, bool out)
 {
@@ -27,6 +36,7 @@ static OTF2_CallbackCode thread_pair(struct reading *r, OTF2_TimeStamp time, uin
                                                       LAYOUT_NONE, a, b, point, out));
 }
 
+/* The scope is a communicator or a process, of 32 bits, below the kind. */
 static uint64_t thread_key(enum pair_kind kind, uint32_t scope)
 {
     return (uint64_t)kind << 40 | scope;
@@ -57,6 +67,10 @@ static OTF2_CallbackCode threads_forked(OTF2_LocationRef location, OTF2_TimeStam
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/*
+ * The join comes after the ends of all members. A fork that never got a team (nobody's begin was
+ * recorded) orders nothing.
+ */
 static OTF2_CallbackCode threads_joined(OTF2_LocationRef location, OTF2_TimeStamp time,
                                         uint64_t position, void *data,
                                         OTF2_AttributeList *attributes, OTF2_Paradigm model)
@@ -81,7 +95,11 @@ static OTF2_CallbackCode threads_joined(OTF2_LocationRef location, OTF2_TimeStam
                                                    fork->comm, fork->sequence, point, false));
 }
 
-/* Which of its team's regions a location begins: as the archive says, else they are counted. */
+/*
+ * Which of its team's regions a location begins: as the archive says, else they are counted.
+ * Counting is right only if every thread of the team was recorded in every region, which a thread
+ * that was switched off meanwhile was not. Hence the attribute that ictus writes.
+ */
 static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *attributes,
                        uint64_t *sequence)
 {
@@ -97,7 +115,12 @@ static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *att
     return next ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* The team's number on this location; the one who forked it brings the fork with it. */
+/*
+ * The team's number on this location; the one who forked it brings the fork with it. A fork orders
+ * all members of the team after it: OP_FORK with the fork as the outgoing point and each member's
+ * begin as an incoming one. The thread that forked is a member as well, and comes here first or
+ * later; its fork is the innermost that has no team yet.
+ */
 static int scan_threads_enter_team(struct reading *r, uint32_t comm, uint32_t point,
                                    OTF2_AttributeList *attributes)
 {
@@ -123,6 +146,7 @@ static int scan_threads_enter_team(struct reading *r, uint32_t comm, uint32_t po
                                      point, false);
 }
 
+/* A team that the definitions do not know is counted, so that its end finds it on the stack. */
 static OTF2_CallbackCode scan_threads_on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                     uint64_t position, void *data,
                                                     OTF2_AttributeList *attributes,
@@ -143,6 +167,10 @@ static OTF2_CallbackCode scan_threads_on_team_begin(OTF2_LocationRef location, O
     return ictusi_scan_verdict(r, scan_threads_enter_team(r, comm, point, attributes));
 }
 
+/*
+ * Teams of a location end in the reverse order of their beginnings; an end of another one than the
+ * innermost is damaged and takes no part.
+ */
 static OTF2_CallbackCode scan_threads_on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                   uint64_t position, void *data,
                                                   OTF2_AttributeList *attributes, OTF2_CommRef team)
@@ -166,7 +194,10 @@ static OTF2_CallbackCode scan_threads_on_team_end(OTF2_LocationRef location, OTF
                                                       comm, state->sequence, point, true));
 }
 
-/* The team whose barrier this region is, or NULL. */
+/*
+ * The team whose barrier this region is, or NULL. Which regions are barriers is known from the
+ * definitions (the region's role).
+ */
 static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
 {
     if (r->team_count == 0 || r->team_count > STACK_MAX ||
@@ -178,7 +209,8 @@ static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
 
 /*
  * Its number is that of the team's region and of the barrier within it, since every region counts
- * anew.
+ * anew. Nobody leaves before all have entered: an entering point goes out, a leaving one comes in
+ * (OP_TEAM_BARRIER). 32 bits of barriers within a region, above them the region's number.
  */
 static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                       const struct team_state *team, bool out)
@@ -199,6 +231,7 @@ static bool region_has_neighbors(const struct reading *r, OTF2_RegionRef region)
     return regions->used && ictusi_idmap_get(regions, region, 0) != IDMAP_NONE;
 }
 
+/* neighbors counts how many neighbourhood collectives are open, for collective_meant(). */
 static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                uint64_t position, void *data,
                                                OTF2_AttributeList *attributes,
@@ -218,7 +251,10 @@ static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_T
     return team_barrier(r, time, position, team, true);
 }
 
-/* Of barrier regions within one another the outermost counts. */
+/*
+ * Of barrier regions within one another the outermost counts. barriers is raised after the leave:
+ * both points of a barrier have one number.
+ */
 static OTF2_CallbackCode scan_threads_leave_barrier(struct reading *r, OTF2_TimeStamp time,
                                                     uint64_t position, OTF2_RegionRef region)
 {
@@ -231,6 +267,9 @@ static OTF2_CallbackCode scan_threads_leave_barrier(struct reading *r, OTF2_Time
     return code;
 }
 
+/*
+ * The tap hears of the leave after the barrier's point, which belongs to the region that is left.
+ */
 static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                uint64_t position, void *data,
                                                OTF2_AttributeList *attributes,
@@ -245,14 +284,22 @@ static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_T
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->leave(tap, time));
 }
 
-/* Locks are numbered by each model for itself, in each process for itself. */
+/*
+ * Locks are numbered by each model for itself, in each process for itself.
+ *     model << 32 | kind << 40 | process
+ * The model's number has 8 bits, so that it does not reach the kind.
+ */
 static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 {
     return (uint64_t)model << 32 |
            thread_key(PAIR_LOCK, r->scan->trace->layout.locations[r->location].process);
 }
 
-/* B07 knows no locks: who acquires as number k + 1 does so after number k released. */
+/*
+ * B07 knows no locks: who acquires as number k + 1 does so after number k released. order counts
+ * acquisitions of one lock; the release that ends number k has the same k, and number 0 has no
+ * release before it. The pair is release k, acquire k + 1.
+ */
 static OTF2_CallbackCode scan_threads_on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                  uint64_t position, void *data,
                                                  OTF2_AttributeList *attributes,
@@ -270,6 +317,7 @@ static OTF2_CallbackCode scan_threads_on_acquire(OTF2_LocationRef location, OTF2
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->acquired(tap, time, point));
 }
 
+/* Orders nothing by itself: the acquisition that follows is where its time arrives. */
 static OTF2_CallbackCode scan_threads_on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                  uint64_t position, void *data,
                                                  OTF2_AttributeList *attributes,
@@ -310,6 +358,7 @@ ON_THREAD(on_wait, PAIR_WAIT, false)
 ON_TASK(on_task_create, true)
 ON_TASK(on_task_switch, false)
 
+/* regions: whether enter and leave are wanted, which are most events of an archive. */
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions)
 {
     OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, threads_forked);

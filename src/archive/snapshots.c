@@ -27,7 +27,10 @@ static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_Ti
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-/* Whether a location has snapshots: not all must. */
+/*
+ * Whether a location has snapshots: not all must. The number of snapshots in the anchor is of the
+ * whole archive and tells nothing of one location.
+ */
 static bool snapshots_has_file(const struct trace *trace, uint64_t ref)
 {
     char suffix[40];
@@ -37,6 +40,8 @@ static bool snapshots_has_file(const struct trace *trace, uint64_t ref)
 
 /*
  * What ended the reading is asked first: OTF2 calls it an error, too, when a callback interrupts.
+ * OTF2 refuses a record whose time is before the one before it (invalid argument), which only a
+ * damaged archive makes it see: event times ascend, and so do those they are moved to.
  */
 static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
                                   const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
@@ -64,7 +69,8 @@ static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
 
 /*
  * The times of this location's events are in memory meanwhile. Where offsets are kept nothing
- * moves, and an empty list leaves all times as they are.
+ * moves, and an empty list leaves all times as they are. Snapshots refer to events by their times,
+ * and those times were moved: moved_times translates them, through the i-th event before and after.
  */
 static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *archive,
                                    uint32_t location, const OTF2_SnapReaderCallbacks *set)
@@ -85,6 +91,7 @@ static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *arc
     return err;
 }
 
+/* A location without a file has none; asking OTF2 for its reader would be an error. */
 static int snapshots_copy_locations(const struct copy_job *job, OTF2_Archive *archive)
 {
     const struct trace *trace = job->trace;
@@ -107,7 +114,8 @@ static int snapshots_copy_locations(const struct copy_job *job, OTF2_Archive *ar
 /*
  * Event files are open as well, since the times of events are read from there. The number of
  * snapshots belongs to the anchor, which the first rank writes. All that was opened is closed after
- * errors, too.
+ * errors, too. Collective where there is a team: each rank copies its own locations, and all open
+ * and close alike.
  */
 int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
 {

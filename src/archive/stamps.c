@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* Offsets are switched on or off for the reader as a whole, so it has to be a fresh one. */
 static OTF2_ErrorCode stamps_read_all(const struct trace *trace, OTF2_EvtReader *reader, bool shown,
                                       const OTF2_EvtReaderCallbacks *set, struct stamps *stamps)
 {
@@ -16,6 +17,10 @@ static OTF2_ErrorCode stamps_read_all(const struct trace *trace, OTF2_EvtReader 
                                 : code;
 }
 
+/*
+ * shown: with the archive's clock offsets applied, as a reader of the archive sees them; else as
+ * recorded. One more than there are events is allocated, as malloc(0) may be NULL.
+ */
 int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
                        struct stamps *stamps)
 {
@@ -40,7 +45,9 @@ int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
 
 /*
  * Twice the same events, as readers show them and raw, so that the i-th of both are one event. The
- * walk does not count: the events are copied by another one.
+ * walk does not count: the events are copied by another one. Events share indices, times do not:
+ * two events may have one time as shown and two when moved. 16 bytes an event are held in memory
+ * meanwhile, of one location at a time.
  */
 int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
                             struct moved_times *times)
@@ -70,7 +77,8 @@ void ictusi_moved_times_free(struct moved_times *times)
 /*
  * After the search next is the first event that is not before the stamp. An instant before all
  * events stays as far before the first, though not before 0; one between two of them must not pass
- * the later one, and one after the last stays as far after it.
+ * the later one, and one after the last stays as far after it. Invariant of the search: shown[i] <
+ * stamp for i < next, shown[i] >= stamp for i >= high.
  */
 uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp)
 {

@@ -390,8 +390,8 @@ static void openmp_barrier_end(struct openmp_member *member, bool last)
 }
 
 /*
- * The parallel region's own last barrier comes here with kind IMPLICIT_PARALLEL (or IMPLICIT in
- * older libraries) and at its end without a region.
+ * The parallel region's own last barrier comes here with the kind PARALLEL (IMPLICIT in older
+ * libraries) and at its end without a region.
  */
 static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
                                union ompt_word *task, const void *from)

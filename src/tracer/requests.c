@@ -372,10 +372,7 @@ void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
     }
 }
 
-/*
- * Freed while it is active, it completes without a word: its end is not recorded, and OTF2 allows
- * that.
- */
+/* Freed while it is active, it completes without a word: its end is not recorded. */
 void ictusi_tracer_note_request_free(MPI_Request handle)
 {
     struct trace_request freed;

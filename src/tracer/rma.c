@@ -46,10 +46,7 @@ static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *
     return window;
 }
 
-/*
- * At the origin only: the target takes no part in the call, and its record is made by the reader of
- * the archive from this one.
- */
+/* At the origin only: the target takes no part in the call. */
 void ictusi_tracer_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
                             MPI_Datatype type)
 {

@@ -8,8 +8,8 @@
 #include "tracer/tracer.h"
 
 /*
- * MPI libraries open sessions of their own within calls (MPI_Init does in Open MPI 5): depth tells
- * the program's calls from those.
+ * MPI libraries may open sessions of their own within calls: depth tells the program's calls from
+ * those.
  */
 static __thread unsigned sessions_depth __attribute__((tls_model("initial-exec")));
 
