@@ -3,6 +3,7 @@
 #include "trace/convert.h"
 
 #include "trace/convert_files.h"
+#include "trace/convert_windows.h"
 
 #include "tracer/ops.h"
 #include "tracer/record.h"
@@ -273,38 +274,17 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
-static void walk_pre_rma(struct walk *k, const uint64_t *p, uint64_t head)
+/* What is done to a window as the call is entered; a fence is a collective, and ends with it. */
+static void walk_pre_window(struct walk *k, const uint64_t *p, uint64_t head)
 {
-    const uint32_t window = window_of(k, record_small(head));
-    const uint32_t target = record_value(head);
-    const uint64_t at = k->enter_time;
-    switch (record_kind(head)) {
-    case RECORD_RMA_PUT:
-        walk_wrote(k, OTF2_EvtWriter_RmaPut(k->w, NULL, at, window, target, p[1], p[2]));
-        break;
-    case RECORD_RMA_GET:
-        walk_wrote(k, OTF2_EvtWriter_RmaGet(k->w, NULL, at, window, target, p[1], p[2]));
-        break;
-    case RECORD_RMA_ATOMIC: {
-        static const OTF2_RmaAtomicType types[] = {OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
-                                                   OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
-                                                   OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP};
-        const uint64_t type = p[1] >> 32;
-        walk_wrote(k, OTF2_EvtWriter_RmaAtomic(k->w, NULL, at, window, target,
-                                               types[type < 3 ? type : 0], p[2], p[3], p[4]));
-        break;
-    }
-    case RECORD_RMA_GIVEN:
-        walk_wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
-                                             OTF2_RMA_SYNC_TYPE_NOTIFY_OUT));
-        break;
-    default:
-        if (k->depth > 0) {
-            k->stack[k->depth - 1].kind = FENCE;
-            k->stack[k->depth - 1].op = record_small(head);
-            walk_wrote(k, OTF2_EvtWriter_RmaCollectiveBegin(k->w, NULL, at));
-        }
-        break;
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    if (record_kind(head) != RECORD_RMA_FENCE) {
+        ictusi_convert_window(k->w, window_of(k, record_small(head)), p, k->enter_time, &code);
+        walk_wrote(k, code);
+    } else if (k->depth > 0) {
+        k->stack[k->depth - 1].kind = FENCE;
+        k->stack[k->depth - 1].op = record_small(head);
+        walk_wrote(k, OTF2_EvtWriter_RmaCollectiveBegin(k->w, NULL, k->enter_time));
     }
 }
 
@@ -357,39 +337,16 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
         }
         break;
     default:
-        walk_pre_rma(k, p, head);
+        walk_pre_window(k, p, head);
         break;
     }
 }
 
-static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint64_t at)
+static void walk_post_window(struct walk *k, const uint64_t *p, uint64_t head, uint64_t at)
 {
-    static const OTF2_RmaSyncType sync_types[] = {
-        [SYNC_GOT] = OTF2_RMA_SYNC_TYPE_NOTIFY_IN, [SYNC_POSTED] = OTF2_RMA_SYNC_TYPE_MEMORY};
-    const uint32_t window = window_of(k, record_small(head));
-    const uint32_t target = record_value(head);
-    switch (record_kind(head)) {
-    case RECORD_RMA_DONE:
-        walk_wrote(k, OTF2_EvtWriter_RmaOpCompleteBlocking(k->w, NULL, at, window, p[1]));
-        break;
-    case RECORD_RMA_LOCK:
-        walk_wrote(k, OTF2_EvtWriter_RmaAcquireLock(k->w, NULL, at, window, target, 0,
-                                                    p[1] ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
-        break;
-    case RECORD_RMA_UNLOCK:
-        walk_wrote(k, OTF2_EvtWriter_RmaReleaseLock(k->w, NULL, at, window, target, 0));
-        break;
-    case RECORD_RMA_SYNC:
-        walk_wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
-                                             sync_types[p[1] < RECORD_SYNCS ? p[1] : SYNC_POSTED]));
-        break;
-    case RECORD_RMA_CREATE:
-        walk_wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));
-        break;
-    default:
-        walk_wrote(k, OTF2_EvtWriter_RmaWinDestroy(k->w, NULL, at, window));
-        break;
-    }
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    ictusi_convert_window(k->w, window_of(k, record_small(head)), p, at, &code);
+    walk_wrote(k, code);
 }
 
 /*
@@ -428,7 +385,7 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
                        convert_comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
         break;
     default:
-        walk_post_rma(k, p, head, at);
+        walk_post_window(k, p, head, at);
         break;
     }
 }

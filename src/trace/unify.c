@@ -2,6 +2,8 @@
 /* Giving everything in all processes' logs one number. */
 #include "trace/unify.h"
 
+#include "trace/unify_groups.h"
+
 #include "tracer/record.h"
 
 #include <ictus/time.h>
@@ -12,7 +14,7 @@
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
 /* More than a process can number, less than what a damaged log could make of memory. */
-enum { MAP_NUMBERS = 1 << 22, MEMBERS_MAX = 1 << 26, TEAM_MAX = 1 << 12 };
+enum { MAP_NUMBERS = 1 << 22, TEAM_MAX = 1 << 12 };
 
 uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
 {
@@ -98,74 +100,13 @@ static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, 
     }
 }
 
-/*
- * Room for one more element of an array that grows by doubling. On failure the old array stays its
- * owner's.
- */
-static void *array_more(void *array, uint32_t count, size_t bytes)
-{
-    const bool power = (count & (count - 1)) == 0;
-    return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
-}
-
-/*
- * "0-15,32" to at most so many numbers. A damaged log cannot make it take more memory than for that
- * many.
- */
-static int unify_read_members(const char *text, uint32_t most, struct unified_group *group)
-{
-    uint32_t room = 0;
-    while (*text >= '0' && *text <= '9') {
-        char *end = NULL;
-        const uint64_t from = strtoull(text, &end, 10);
-        const uint64_t to = *end == '-' ? strtoull(end + 1, &end, 10) : from;
-        if (to < from || to - from >= most - group->count) {
-            return ICTUS_ERR_FORMAT;
-        }
-        const uint32_t needed = group->count + (uint32_t)(to - from) + 1;
-        if (needed > room) {
-            room = needed * 2;
-            uint64_t *members = realloc(group->members, room * sizeof(*members));
-            if (!members) {
-                return ICTUS_ERR_NOMEM;
-            }
-            group->members = members;
-        }
-        for (uint64_t i = from; i <= to; i++) {
-            group->members[group->count++] = i;
-        }
-        text = *end == ',' ? end + 1 : end;
-    }
-    return ICTUS_OK;
-}
-
-/*
- * A group is known by the hash of its text: of 64 bits no two groups of a trace have the same one.
- */
-static uint32_t unify_add_group(struct unified *u, const char *members)
-{
-    bool fresh = false;
-    const uint32_t number = ictusi_keymap_put(&u->group_keys, ictusi_keymap_hash(members), &fresh);
-    if (number == KEYMAP_NONE || !fresh) {
-        return number;
-    }
-    struct unified_group *groups = array_more(u->groups, number, sizeof(*groups));
-    if (!groups) {
-        return KEYMAP_NONE;
-    }
-    u->groups = groups;
-    u->group_count = number + 1;
-    groups[number] = (struct unified_group){NULL, 0};
-    return unify_read_members(members, MEMBERS_MAX, &groups[number]) ? KEYMAP_NONE : number;
-}
-
 /* The communicator of a key; made at its first use. */
 static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint32_t *number)
 {
     bool fresh = false;
     *number = ictusi_keymap_put(&u->comm_keys, key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_comm *comms = array_more(u->comms, *number, sizeof(*comms));
+        struct unified_comm *comms = unify_more(u->comms, *number, sizeof(*comms));
         if (!comms) {
             return NULL;
         }
@@ -181,7 +122,7 @@ static int unify_take_function(struct unified *u, const struct raw_item *item, u
     bool fresh = false;
     *number = ictusi_keymap_put(&u->region_keys, (uint64_t)item->number + 1, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_name *wider = array_more(u->regions, *number, sizeof(*wider));
+        struct unified_name *wider = unify_more(u->regions, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -197,7 +138,7 @@ static int unify_take_name(struct keymap *keys, struct unified_name **names,
     bool fresh = false;
     *number = ictusi_keymap_put(keys, ictusi_keymap_hash(item->text), &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_name *wider = array_more(*names, *number, sizeof(*wider));
+        struct unified_name *wider = unify_more(*names, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -213,7 +154,7 @@ static int unify_take_window(struct unified *u, const struct raw_item *item, str
     bool fresh = false;
     *number = ictusi_keymap_put(&u->window_keys, item->key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_window *windows = array_more(u->windows, *number, sizeof(*windows));
+        struct unified_window *windows = unify_more(u->windows, *number, sizeof(*windows));
         if (!windows) {
             return ICTUS_ERR_NOMEM;
         }
@@ -232,7 +173,7 @@ static int unify_take_file(struct unified *u, const struct raw_item *item,
     const int err = unify_take_name(&u->file_keys, &u->files, item, &file);
     *number = err ? KEYMAP_NONE : ictusi_keymap_put(&u->handle_keys, item->key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_file *wider = array_more(u->handles, *number, sizeof(*wider));
+        struct unified_file *wider = unify_more(u->handles, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -251,7 +192,7 @@ static int unify_take_site(struct unified *u, const struct raw_item *item, uint3
                    (unsigned long long)item->a, (unsigned long long)ictusi_keymap_hash(item->text));
     *number = ictusi_keymap_put(&u->site_keys, ictusi_keymap_hash(key), &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct symbol_site *wider = array_more(u->symbols.sites, *number, sizeof(*wider));
+        struct symbol_site *wider = unify_more(u->symbols.sites, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -271,7 +212,7 @@ static int unify_take_team(struct unified *u, const struct raw_item *item, int r
     char key[64];
     bool fresh = false;
     struct unified_group threads = {NULL, 0};
-    int err = unify_read_members(item->text, TEAM_MAX, &threads);
+    int err = ictusi_unify_members(item->text, TEAM_MAX, &threads);
     if (err || threads.count < 2) {
         free(threads.members);
         return err;
@@ -280,7 +221,7 @@ static int unify_take_team(struct unified *u, const struct raw_item *item, int r
                    (unsigned long long)ictusi_keymap_hash(item->text));
     *number = ictusi_keymap_put(&u->team_keys, ictusi_keymap_hash(key), &fresh);
     struct unified_team *wider =
-        *number != KEYMAP_NONE && fresh ? array_more(u->teams, *number, sizeof(*wider)) : NULL;
+        *number != KEYMAP_NONE && fresh ? unify_more(u->teams, *number, sizeof(*wider)) : NULL;
     if (wider) {
         u->teams = wider;
         wider[*number] = (struct unified_team){rank, threads.members, threads.count};
@@ -358,76 +299,6 @@ static void unify_take_note(struct unified *u, const struct raw_item *item,
     }
 }
 
-/* The members of communicators that some process's records name. */
-static int unify_take_group(struct unified *u, const struct raw_item *item)
-{
-    const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
-    if (item->kind != 'G' || number == KEYMAP_NONE) {
-        return ICTUS_OK;
-    }
-    const uint32_t group = unify_add_group(u, item->text);
-    if (group == KEYMAP_NONE) {
-        return ICTUS_ERR_NOMEM;
-    }
-    if (item->a == 'b') {
-        u->comms[number].other = group;
-    } else {
-        u->comms[number].group =
-            group; /* NOLINT(clang-analyzer-core.NullDereference): numbered, so there */
-    }
-    return ICTUS_OK;
-}
-
-static void unify_take_duplicate(struct unified *u, const struct raw_item *item)
-{
-    const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
-    const uint32_t model = ictusi_keymap_find(&u->comm_keys, (uint64_t)item->a);
-    if (item->kind == 'D' && number != KEYMAP_NONE && model != KEYMAP_NONE) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): both are numbered, so there */
-        u->comms[number].group = u->comms[model].group;
-        u->comms[number].other = u->comms[model].other;
-    }
-}
-
-/*
- * Where the process that knew the members left no log: from those that say which rank they had.
- * Members that left no log either stay rank 0.
- */
-static int unify_mend_groups(struct unified *u, const struct rawlog *logs, int count)
-{
-    for (uint32_t c = 0; c < u->comm_keys.count; c++) {
-        struct unified_comm *comm = &u->comms[c];
-        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): as many as there are keys */
-        if (comm->group != KEYMAP_NONE || comm->self || comm->size <= 0 ||
-            comm->size > MEMBERS_MAX) {
-            continue;
-        }
-        /* NOLINTEND(clang-analyzer-core.NullDereference) */
-        char text[64];
-        (void)snprintf(text, sizeof(text), "?%u", c); /* a group of its own */
-        comm->group = unify_add_group(u, text);
-        if (comm->group == KEYMAP_NONE) {
-            return ICTUS_ERR_NOMEM;
-        }
-        struct unified_group *group = &u->groups[comm->group];
-        group->members = calloc((size_t)comm->size, sizeof(*group->members));
-        if (!group->members) {
-            return ICTUS_ERR_NOMEM;
-        }
-        group->count = (uint32_t)comm->size;
-        for (int p = 0; p < count; p++) {
-            for (size_t i = 0; logs[p].text && i < logs[p].item_count; i++) {
-                const struct raw_item *item = &logs[p].items[i];
-                if (item->kind == 'C' && item->key == comm->key && item->a >= 0 &&
-                    item->a < comm->size) {
-                    group->members[item->a] = (uint64_t)p;
-                }
-            }
-        }
-    }
-    return ICTUS_OK;
-}
-
 /* How far to move all times so that the first is not negative (OTF2's are unsigned). */
 static int64_t unify_find_shift(struct rawlog *logs, int count, bool local)
 {
@@ -472,23 +343,6 @@ static void unify_number_teams(const struct unified *u, const struct rawlog *log
     }
 }
 
-/* Duplicates come last: the members of what they were made of may be in another process's log. */
-static int unify_take_groups(struct unified *u, const struct rawlog *logs, int count)
-{
-    int err = ICTUS_OK;
-    for (int p = 0; p < count && !err; p++) {
-        for (size_t i = 0; logs[p].text && i < logs[p].item_count && !err; i++) {
-            err = unify_take_group(u, &logs[p].items[i]);
-        }
-    }
-    for (int p = 0; p < count && !err; p++) {
-        for (size_t i = 0; logs[p].text && i < logs[p].item_count; i++) {
-            unify_take_duplicate(u, &logs[p].items[i]);
-        }
-    }
-    return err;
-}
-
 /* World and self come first, so that they have the same numbers in every archive. */
 int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
                  struct trace_map *maps)
@@ -513,11 +367,11 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
         }
     }
     if (!err) {
-        err = unify_take_groups(u, logs, count);
+        err = ictusi_unify_groups(u, logs, count);
     }
     if (!err) {
         ictusi_symbols_resolve(&u->symbols);
-        err = unify_mend_groups(u, logs, count);
+        err = ictusi_unify_groups_mend(u, logs, count);
         unify_number_teams(u, logs, count, maps);
     }
     return err;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing the records of windows of one-sided communication. */
+#ifndef ICTUS_TRACE_CONVERT_WINDOWS_H
+#define ICTUS_TRACE_CONVERT_WINDOWS_H
+
+#include <otf2/otf2.h>
+#include <stdint.h>
+
+/*
+ * Write the event of the record at p, any of a window but the fence, which is a collective. window:
+ * its number in the archive.
+ */
+void ictusi_convert_window(OTF2_EvtWriter *writer, uint32_t window, const uint64_t *p,
+                           OTF2_TimeStamp at, OTF2_ErrorCode *code);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups: the members of communicators and teams, as the logs list them. */
+#ifndef ICTUS_TRACE_UNIFY_GROUPS_H
+#define ICTUS_TRACE_UNIFY_GROUPS_H
+
+#include "trace/unify.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/*
+ * Room for one more element of an array that grows by doubling. On failure the old array stays its
+ * owner's.
+ */
+static inline void *unify_more(void *array, uint32_t count, size_t bytes)
+{
+    const bool power = (count & (count - 1)) == 0;
+    return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
+}
+
+/* Add the numbers of a list such as "0-15,32". Errors: ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM. */
+int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *group);
+
+/* Give the communicators that have a number by now their members. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_unify_groups(struct unified *u, const struct rawlog *logs, int count);
+
+/* Do so for those of which nobody's log lists the members. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int count);
+
+#endif
