@@ -39,6 +39,9 @@ static const char *const kind_names[] = {"contiguous", "vector", "indexed", "res
 static const struct spec_param *const kind_params[] = {no_params, vector_params, indexed_params,
                                                        resized_params};
 
+/*
+ * A stride below the block would make elements overlap: receiving into them is not defined in MPI.
+ */
 int ictusi_data_layout_read(const char *text, struct data_layout_options *options,
                             struct ictus_why *why)
 {
@@ -63,7 +66,10 @@ int ictusi_data_layout_read(const char *text, struct data_layout_options *option
     return err;
 }
 
-/* Lengths of 1 to twice the mean less 1, gaps of 0 to twice their mean. */
+/*
+ * Lengths of 1 to twice the mean less 1, gaps of 0 to twice their mean.
+ *     mean length = (1 + (2 block - 1)) / 2 = block,   mean gap = stride - block
+ */
 static void layout_draw(struct data_layout *layout, const struct data_layout_options *o)
 {
     struct rng rng;
@@ -85,6 +91,7 @@ static void layout_draw(struct data_layout *layout, const struct data_layout_opt
     layout->runs[LAYOUT_RUNS] = next;
 }
 
+/* MPI_Type_vector has whole blocks only. */
 int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout_options *o,
                             int64_t elements, size_t element, struct ictus_why *why)
 {
@@ -110,6 +117,10 @@ int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout
     return ICTUS_OK;
 }
 
+/*
+ * In bytes from the block's beginning. `within` is found by walking back over at most LAYOUT_RUNS
+ * runs.
+ */
 size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
 {
     if (layout->kind == LAYOUT_CONTIGUOUS) {
@@ -129,6 +140,7 @@ size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
     return (size_t)(i / end->first * end->offset + r->offset + within - r->first) * layout->element;
 }
 
+/* Lengths and displacements in elements, in one allocation: lengths first. */
 static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype element,
                                MPI_Datatype *type)
 {
@@ -154,6 +166,10 @@ static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype el
     return err;
 }
 
+/*
+ * Resized, so that the next block begins after the last gap, where layout->extent says; MPI's own
+ * extent of a vector ends with its last element.
+ */
 int ictusi_data_layout_type(const struct data_layout *layout, MPI_Datatype element, int *count,
                             MPI_Datatype *type)
 {

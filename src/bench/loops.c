@@ -35,6 +35,10 @@ static const struct spec_param mpptest_params[] = {
 /* MPBench does not synchronise at all. */
 static const struct spec_param mpbench_params[] = {CALLS_PARAM("100"), NO_MORE};
 
+/*
+ *     sample = total / calls
+ * Errors are looked at after the loop: a check within would be timed.
+ */
 static int loop_run_one(const struct scheme *scheme, struct call *call, struct sample *sample)
 {
     const struct loop_options *options = scheme->options;
@@ -61,6 +65,10 @@ static int loop_run_one(const struct scheme *scheme, struct call *call, struct s
     return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/*
+ * A loop is never late, as nothing was agreed on: all samples are valid. The time limit is not
+ * looked at, as processes would end at different loops.
+ */
 static int loops_measure(struct scheme *scheme, struct call *call, double budget_s,
                          struct sample *samples, int64_t *n)
 {

@@ -15,6 +15,10 @@ struct place {
     int rank, size;
 };
 
+/*
+ * scheme->comm has all processes that start together; call->comm may be one of several groups in
+ * it.
+ */
 static struct place reduce_place_of(const struct scheme *scheme)
 {
     struct place place;
@@ -34,6 +38,10 @@ struct columns {
     int64_t *all;  /* the one allocation behind them */
 };
 
+/*
+ * n columns of words, column c of repetition i at c n + i: a column lies in one piece, so that all
+ * of them go into one reduction.
+ */
 static int columns_init(struct columns *c, int64_t n)
 {
     c->all = calloc((size_t)(n * (MAX_COLUMNS + 3)), sizeof(*c->all));
@@ -65,7 +73,11 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
     }
 }
 
-/* What each process waited for the last to arrive, as ictus waits has it: within its own call. */
+/*
+ * What each process waited for the last to arrive, as ictus waits has it: within its own call.
+ *     wait = min(last arrival - own arrival, own call's length),  ns on the global clock
+ * Cut at the call's length, since a process that has left (a rooted operation) waits no more.
+ */
 static void batch_wait(struct columns *c, const struct sample *samples, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -101,6 +113,7 @@ static int batch_combine(struct columns *c, const struct scheme *scheme, const s
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/* Doubled at least, so that adding batches costs time in proportion to the samples. */
 static int collection_reserve(struct collection *all, int64_t wanted, int processes)
 {
     if (wanted <= all->capacity) {
@@ -126,6 +139,12 @@ static int collection_reserve(struct collection *all, int64_t wanted, int proces
     return ICTUS_OK;
 }
 
+/*
+ *     max, mean, min, root: of stop - start, local readings of one process each
+ *     makespan = last exit - first start,  exit = last exit - last arrival: differences on the
+ * global clock Differences are taken as integers: a double of ns since 1970 would be off by up to
+ * 128 ns.
+ */
 static void collection_append(struct collection *all, const struct columns *c, int64_t n, int64_t i,
                               int processes)
 {
@@ -148,7 +167,11 @@ static void reduce_append_ranks(struct collection *all, const double *table, int
     }
 }
 
-/* Every process's times, rank by rank; NULL where they are not asked for. */
+/*
+ * Every process's times, rank by rank; NULL where they are not asked for. In place of a second
+ * buffer the gather writes behind the own times; rows differ between rank 0 and the others, so that
+ * memory is agreed on first.
+ */
 static int reduce_gather_ranks(const struct scheme *scheme, const struct collection *all,
                                const struct sample *samples, int64_t n, double **table)
 {
@@ -171,6 +194,10 @@ static int reduce_gather_ranks(const struct scheme *scheme, const struct collect
     return err;
 }
 
+/*
+ * Every process counts valid repetitions alike, from the reduced column, and so knows how many are
+ * left without another message.
+ */
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
                         const struct sample *samples, int64_t n, struct collection *all)
 {

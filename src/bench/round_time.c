@@ -66,6 +66,10 @@ static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns
     return ICTUS_OK;
 }
 
+/*
+ * Estimated once and kept, as in the paper: where broadcasts become slower later, starts are late,
+ * and those repetitions are invalid and not wrong.
+ */
 static int round_time_init(struct scheme *scheme, struct ictus_why *why)
 {
     (void)why;
@@ -81,7 +85,11 @@ static int round_time_init(struct scheme *scheme, struct ictus_why *why)
     return err;
 }
 
-/* Lines 6-16: agree on a start and wait for it. */
+/*
+ * Lines 6-16: agree on a start and wait for it.
+ *     start = now(root) + B latency,   on the global clock; B: `slack`
+ * The root alone reads the clock for it; the others get the value by the broadcast.
+ */
 static int round_start_together(struct scheme *scheme, struct sample *sample)
 {
     const struct round_time_options *options = scheme->options;
@@ -100,6 +108,10 @@ static int round_start_together(struct scheme *scheme, struct sample *sample)
     return ICTUS_OK;
 }
 
+/*
+ * The reduction after each repetition is the paper's, and its cost: processes leave it at different
+ * times, which the next start has to wait for.
+ */
 static int round_time_measure(struct scheme *scheme, struct call *call, double budget_s,
                               struct sample *samples, int64_t *n)
 {

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Two communicators, as the harmonised start of one must not be disturbed by messages of the
+ * barrier under test on the other, and each keeps a deadline of its own.
+ */
 struct ictus_skew {
     MPI_Comm entry; /* its harmonised starts bring all to the barrier */
     MPI_Comm plain; /* where barriers run, with their own harmonised starts */
@@ -26,6 +30,7 @@ struct ictus_skew {
 enum { BATCH_WORDS = 1 << 20, BATCH_MAX = 200, WARMUP = 10, ATTEMPTS_FACTOR = 4 };
 enum { OF_EXIT, OF_ENTRY, OF_VALID, WORDS };
 
+/* exits: WORDS words a barrier. gathered, on rank 0: that of all processes, one after the other. */
 static int skew_allocate(struct ictus_skew *s)
 {
     /*
@@ -41,6 +46,10 @@ static int skew_allocate(struct ictus_skew *s)
     return ictusi_sync_agree(s->entry, s->exits && s->gathered ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
 }
 
+/*
+ * Both communicators get the same clock specification. Errors return, as a barrier that fails must
+ * be told by all and not abort.
+ */
 static int skew_build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct ictus_why *why)
 {
     if (MPI_Comm_dup(comm, &s->entry) != MPI_SUCCESS ||
@@ -104,6 +113,7 @@ struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew)
     return skew->clock;
 }
 
+/* ns; the error of a difference is that of two clocks unless both exits are of one process. */
 static int64_t skew_on_common_clock(const struct ictus_skew *s, int64_t local)
 {
     struct ictus_time truth = {0};
@@ -114,7 +124,10 @@ static int64_t skew_on_common_clock(const struct ictus_skew *s, int64_t local)
     return ictusi_line_map(&s->clock->line, local);
 }
 
-/* One barrier: enter together, leave, and take the time at once. */
+/*
+ * One barrier: enter together, leave, and take the time at once.
+ *     skew = last exit - first exit,  duration = last exit - first entry: on the common clock
+ */
 static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_t *words)
 {
     struct ictus_harmony entry;
@@ -136,6 +149,10 @@ static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_
     return err;
 }
 
+/*
+ * Lines are those of the time of the fit, so that mapping after the batch gives what mapping at
+ * once would.
+ */
 static int skew_measure(struct ictus_skew *s, const struct subject *subject, int64_t n)
 {
     int err = ICTUS_OK;
@@ -155,7 +172,10 @@ static int skew_measure(struct ictus_skew *s, const struct subject *subject, int
     return err;
 }
 
-/* Rank 0: who left first and last of barrier i, unless it does not count. */
+/*
+ * Rank 0: who left first and last of barrier i, unless it does not count. One late entry spoils the
+ * barrier: the others leave it when that one has come.
+ */
 static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
                        struct ictus_skew_result *r)
 {
@@ -183,7 +203,10 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
     r->n++;
 }
 
-/* Rank 0 decides for all how many barriers come next; 0 ends. */
+/*
+ * Rank 0 decides for all how many barriers come next; 0 ends. Ranks cannot decide by their own
+ * clocks: one that stopped alone would leave the others in the barrier.
+ */
 static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
                            bool out_of_time, int64_t *n)
 {
@@ -195,6 +218,9 @@ static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result 
     return MPI_Bcast(n, 1, MPI_INT64_T, 0, s->entry) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/*
+ * The time limit is looked at between batches only, so a batch (200 barriers at most) may pass it.
+ */
 static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int64_t wanted,
                         double max_time_s, struct ictus_skew_result *r)
 {
@@ -222,6 +248,7 @@ static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int
     return err;
 }
 
+/* For n barriers at most: invalid ones take no room. */
 static int skew_reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew_result *r)
 {
     memset(r, 0, sizeof(*r));
@@ -238,6 +265,7 @@ static int skew_reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew
     return ictusi_sync_agree(s->entry, enough ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
 }
 
+/* What was measured is freed on errors, so that a caller never has half of a result. */
 int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, double max_time_s,
                    struct ictus_skew_result *result, struct ictus_why *why)
 {

@@ -30,7 +30,10 @@ struct check {
     bool unlike;           /* of swaps: the first finds another value than it compares with */
 };
 
-/* The element to look at after element i. */
+/*
+ * The element to look at after element i. A quick look goes from the first EDGE elements to the
+ * last ones: faults of segments and of ends show there.
+ */
 static int64_t element_after(const struct check *c, int64_t i)
 {
     const int64_t last = c->call->elements - EDGE;
@@ -45,7 +48,12 @@ static unsigned char *element_at(const struct check *c, const void *buffer, int 
            ictusi_data_layout_offset(layout, i);
 }
 
-/* Whose turn it is to differ in element i of block b, and how far after it this rank comes. */
+/*
+ * Whose turn it is to differ in element i of block b, and how far after it this rank comes.
+ *     turn = (rank - (b + i)) mod size
+ * so that in consecutive elements another rank is the one that differs, and each rank's part is
+ * seen.
+ */
 static int turn_of(const struct check *c, int rank, int b, int64_t i)
 {
     const int size = c->call->size;
@@ -113,7 +121,10 @@ static int64_t verify_check_sent(const struct check *c, int rank, int b, int64_t
                                                        : verify_check_plain(rank, b, i));
 }
 
-/* The reduction over ranks [first, last]. */
+/*
+ * The reduction over ranks [first, last]. In the order of ranks, which MPI prescribes for operators
+ * that do not commute, and which gives the same for all others, since the values are exact.
+ */
 static int64_t verify_check_reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
     int64_t value = verify_check_sent(c, first, b, i);
@@ -207,7 +218,10 @@ static bool verify_expected_of_target(const struct check *c, int b, int64_t i, i
     return true;
 }
 
-/* What the root took came from whom the status of its receive says; the others get their block. */
+/*
+ * What the root took came from whom the status of its receive says; the others get their block.
+ * MPI_ANY_SOURCE: in which order messages arrived is known from the statuses alone.
+ */
 static bool verify_expected_of_fan(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -409,6 +423,7 @@ static void verify_fill_all(const struct check *c)
     }
 }
 
+/* The first wrong element is told and ends the search: a wrong block is mostly wrong all over. */
 static int verify_check_element(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
     const struct call *call = c->call;
@@ -426,7 +441,10 @@ static int verify_check_element(const struct check *c, int b, int64_t i, struct 
                                b, (long long)i, (long long)found, (long long)value);
 }
 
-/* Nothing may be written between element i and the next one. */
+/*
+ * Nothing may be written between element i and the next one. A library that packs by copying whole
+ * extents would overwrite the gap, and be caught here.
+ */
 static int verify_check_gap(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
     const struct call *call = c->call;
@@ -457,7 +475,10 @@ static int verify_check_compare(const struct check *c, struct ictus_why *why)
     return err;
 }
 
-/* All blocks as they should be, or all in another order where that is as good. */
+/*
+ * All blocks as they should be, or all in another order where that is as good. Where a process is a
+ * neighbour twice, any one order of its blocks is right, and a mixture is not.
+ */
 static int verify_check_orders(struct check *c, struct ictus_why *why)
 {
     int err = verify_check_compare(c, why);
@@ -477,6 +498,9 @@ static bool verify_check_knows(const struct call *call)
     return !call->operation->user;
 }
 
+/*
+ * Called by each process in its own time: no agreement, since the types were checked with the plan.
+ */
 int ictusi_verify_is_ready(struct call *call)
 {
     struct check c = {.call = call, .unlike = call->turn % 2 == 0};
@@ -491,6 +515,10 @@ int ictusi_verify_is_ready(struct call *call)
                : MPI_Barrier(call->comm);
 }
 
+/*
+ * Only counted here, since a repetition's end is no place to agree on anything; the first reason is
+ * kept.
+ */
 void ictusi_verify_repetition(struct call *call)
 {
     struct check c = {.call = call, .unlike = call->turn % 2 == 0};
@@ -504,6 +532,7 @@ void ictusi_verify_repetition(struct call *call)
     }
 }
 
+/* Untimed; all ranks hear of a wrong result, also those whose own part is right. */
 static int verify_run_once(struct check *c, struct ictus_why *why)
 {
     struct call *call = c->call;

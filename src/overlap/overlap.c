@@ -43,6 +43,10 @@ struct study {
     int64_t *table; /* COLUMNS times n, then TIMES times n sums */
 };
 
+/*
+ * The mean of the middle half: the smallest values are those of a clock with coarse ticks, the
+ * largest are interruptions.
+ */
 static int64_t cost_of_reading(const struct source *source)
 {
     double took[READ_TRIES];
@@ -54,6 +58,10 @@ static int64_t cost_of_reading(const struct source *source)
     return (int64_t)ictusi_stats_mean(&took[READ_TRIES / 4], READ_TRIES / 2);
 }
 
+/*
+ * A failing MPI_Test ends the repetition. The result is not used: MPI_Wait completes the request
+ * anyhow, and leaving out later tests would change what is measured.
+ */
 static int overlap_test_once(struct call *call)
 {
     int done = 0;
@@ -64,7 +72,12 @@ static int overlap_test_once(struct call *call)
     return err;
 }
 
-/* The computation with its tests: one before, one after each of tests - 1 equal parts. */
+/*
+ * The computation with its tests: one before, one after each of tests - 1 equal parts.
+ *     after test k:  units k / (tests - 1) of the work are done,  k = 0 .. tests - 1
+ * in integers, so that all of it is done at the end. What reading the clock costs is taken off each
+ * test.
+ */
 static int overlap_compute(struct study *s, int64_t *test_ns)
 {
     struct workload *work = &s->work;
@@ -85,7 +98,11 @@ static int overlap_compute(struct study *s, int64_t *test_ns)
     return err;
 }
 
-/* Listing 6: one repetition from a common start. */
+/*
+ * Listing 6: one repetition from a common start.
+ *     overhead = init + test + wait: the CPU time that the operation costs   (H08 4.1)
+ * A row is a column's stride apart: row[c * stride] is column c of this repetition.
+ */
 static int overlap_once(struct study *s, int64_t *row, int64_t stride)
 {
     struct ictus_harmony harmony;
@@ -117,7 +134,10 @@ static int overlap_once(struct study *s, int64_t *row, int64_t stride)
     return mpi == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* Start and wait at once: t_b is the median over repetitions of the slowest process. */
+/*
+ * Start and wait at once: t_b is the median over repetitions of the slowest process. A quarter of
+ * the time limit goes to this, which only sets the amount of work.
+ */
 static int overlap_measure_blocking(struct study *s, struct ictus_why *why)
 {
     struct ictus_bench_result blocking = {0};
@@ -139,7 +159,10 @@ static int overlap_measure_blocking(struct study *s, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Step 3: the largest work any process needs to fill the time. */
+/*
+ * Step 3: the largest work any process needs to fill the time. The largest of all processes' units:
+ * every process then computes for at least the wanted time, and does as much work as every other.
+ */
 static int overlap_find_work(struct study *s, struct ictus_why *why)
 {
     const double target_ns = s->result->blocking_s * s->plan->factor * 1e9;
@@ -175,7 +198,11 @@ static int64_t overlap_number_of_tests(const struct ictus_overlap_plan *plan)
     return n < 2 ? 2 : (int64_t)(n < TESTS_MAX ? n : TESTS_MAX);
 }
 
-/* As many repetitions as were asked for and fit into the time; the same everywhere. */
+/*
+ * As many repetitions as were asked for and fit into the time; the same everywhere. 20 us for the
+ * common start of each repetition. Never fewer than REPETITIONS_LEAST: a median of less says
+ * nothing.
+ */
 static int64_t overlap_affordable(const struct study *s)
 {
     const double each = s->result->blocking_s + s->result->compute_s + 20e-6;
@@ -186,6 +213,11 @@ static int64_t overlap_affordable(const struct study *s)
     return n > REPETITIONS_LEAST ? n : REPETITIONS_LEAST;
 }
 
+/*
+ *     table: COLUMNS x n maxima over processes, then TIMES x n sums over processes
+ * A repetition that was late on one process is invalid on all (INVALID is combined by MPI_MAX,
+ * too).
+ */
 static int overlap_measure(struct study *s, struct ictus_why *why)
 {
     s->n = overlap_affordable(s);
@@ -206,7 +238,10 @@ static int overlap_measure(struct study *s, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* The median of one column over the valid repetitions, in seconds. */
+/*
+ * The median of one column over the valid repetitions, in seconds. A column is n words; divisor is
+ * p for the sums.
+ */
 static double column_median(const struct study *s, const int64_t *column, double divisor,
                             double *scratch)
 {
@@ -220,6 +255,11 @@ static double column_median(const struct study *s, const int64_t *column, double
     return n ? ictusi_stats_quantile(scratch, n, 0.5) : 0.0;
 }
 
+/*
+ * Maxima over processes for the overhead, means (sums / p) for the formulas of OSU and IMB, which
+ * those suites compute from means. read_ns counts twice a test: before and after. unseen is time of
+ * the last process that neither computing nor MPI's calls explain: it was taken off the CPU.
+ */
 static void overlap_fill_result(struct study *s, double *scratch)
 {
     struct ictus_overlap_result *r = s->result;
@@ -247,6 +287,7 @@ static void overlap_fill_result(struct study *s, double *scratch)
     r->imb = ictusi_overlap_imb(overall, computed - tested, r->blocking_s);
 }
 
+/* n is what was valid; scratch holds one column. */
 static int overlap_finish(struct study *s, struct ictus_why *why)
 {
     double *scratch = calloc((size_t)s->n, sizeof(*scratch));
@@ -284,6 +325,7 @@ static int overlap_check_library_progress(struct ictus_why *why)
                                                   : "this MPI library offers no progress thread");
 }
 
+/* Operations without a start of their own have nothing to overlap. */
 static int overlap_check(const struct ictus_overlap_plan *plan, const struct operation *operation,
                          struct ictus_why *why)
 {
@@ -299,6 +341,10 @@ static int overlap_check(const struct ictus_overlap_plan *plan, const struct ope
                                                     : ICTUS_OK;
 }
 
+/*
+ * The thread begins after the blocking time is known, which is to be the library's own, and is
+ * stopped also after an error: the communicator must not be freed under it.
+ */
 static int overlap_run_phases(struct study *s, struct ictus_why *why)
 {
     struct progress_thread *thread = NULL;
@@ -321,6 +367,10 @@ static int overlap_run_phases(struct study *s, struct ictus_why *why)
     return err ? err : overlap_finish(s, why);
 }
 
+/*
+ * Reading costs are measured before anything is timed. All of this is collective over the bench's
+ * processes.
+ */
 int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan *plan,
                       struct ictus_overlap_result *result, struct ictus_why *why)
 {

@@ -38,7 +38,10 @@ void ictusi_workload_fini(struct workload *work)
     work->memory = NULL;
 }
 
-/* A chain in which each step waits for the one before: its time is the CPU's latency alone. */
+/*
+ * A chain in which each step waits for the one before: its time is the CPU's latency alone. The
+ * result is kept and used again, or a compiler would leave the loop out.
+ */
 static void workload_do_arithmetic(struct workload *work, int64_t units)
 {
     double x = work->result;
@@ -48,6 +51,10 @@ static void workload_do_arithmetic(struct workload *work, int64_t units)
     work->result = x;
 }
 
+/*
+ * A double of each cache line in turn, through more memory than private caches hold, so that its
+ * time is the memory's as long as it is measured; place goes on from call to call.
+ */
 static void workload_do_memory(struct workload *work, int64_t units)
 {
     const size_t count = MEMORY_BYTES / sizeof(double);
@@ -70,6 +77,7 @@ void ictusi_workload_do(struct workload *work, int64_t units)
     }
 }
 
+/* ns, the median of RUNS: an interruption in one of them does not count. */
 double ictusi_workload_time(struct workload *work, const struct source *source, int64_t units)
 {
     double took[RUNS];
@@ -82,6 +90,10 @@ double ictusi_workload_time(struct workload *work, const struct source *source, 
     return ictusi_stats_quantile(took, RUNS, 0.5);
 }
 
+/*
+ *     |t(2 u) / (2 t(u)) - 1| < PROPORTION_TOLERANCE
+ * Tried several times, since another process may take the CPU in either run.
+ */
 static int workload_check_proportion(struct workload *work, const struct source *source,
                                      double *per_unit)
 {
@@ -96,6 +108,11 @@ static int workload_check_proportion(struct workload *work, const struct source 
     return ICTUS_ERR_CORRUPT;
 }
 
+/*
+ * Bisection between low, whose time is below the target, and high, assumed above it at four times
+ * the proportional guess, where it begins; time grows with the units, but each measurement errs,
+ * hence CLOSE.
+ */
 int ictusi_workload_find(struct workload *work, const struct source *source, double target_ns,
                          int64_t *units)
 {

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+/* Two stages, because in a rooted operation only those wait that depend on the one who is late. */
 enum {
     STAGES = 2,     /* who is kept back: the first process, the last one */
     TRIES_SEEN = 5, /* with stacks that do not tell */
@@ -39,7 +40,11 @@ static void sleep_ms(int ms)
     }
 }
 
-/* Run the trial before the witness' eyes. One without eyes still takes part. */
+/*
+ * Run the trial before the witness' eyes. One without eyes still takes part. Each process sleeps or
+ * watches in its turn; the late one arrives after the others have been in the collective for
+ * delay_ms, during which the witness takes their stacks.
+ */
 static int proof_act(struct trial *trial, const struct forced *f, void *context)
 {
     const struct scene *scene = context;
@@ -56,6 +61,7 @@ static int proof_act(struct trial *trial, const struct forced *f, void *context)
     return err;
 }
 
+/* The library's variables are set for this call, and set back after it. */
 static int proof_observe(struct ictus_selector *s, struct forced *f, struct message message,
                          struct scene *scene, int stage)
 {
@@ -68,7 +74,11 @@ static int proof_observe(struct ictus_selector *s, struct forced *f, struct mess
 
 /* --- Functions with names: Open MPI --- */
 
-/* All that was seen by any process; what contradicts itself was not seen. Collective. */
+/*
+ * All that was seen by any process; what contradicts itself was not seen. Collective. Processes see
+ * different parts (a leaf waits elsewhere than the root); two different names are a contradiction,
+ * and nothing is claimed then.
+ */
 static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
 {
     int size = 1;
@@ -122,6 +132,10 @@ static const char *choice_of(const struct operation *o, const char *function)
     return function;
 }
 
+/*
+ * The label fails where another algorithm, or another component than the one that was told, was
+ * seen to run. Not seeing anything proves nothing either way.
+ */
 static void proof_judge_sighting(const struct ictus_selector *s, const struct forced *f,
                                  const struct sighting *seen, struct ictus_ran *ran)
 {
@@ -141,6 +155,7 @@ static void proof_judge_sighting(const struct ictus_selector *s, const struct fo
     }
 }
 
+/* The delay doubles with each try: 4 ms, 8, ..., 512 at the eighth. */
 static int proof_by_name(struct ictus_selector *s, struct forced *f, struct message message,
                          const struct ictus_witness *witness, struct ictus_ran *ran)
 {
@@ -178,7 +193,10 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
 
 /* --- Functions without names: MPICH --- */
 
-/* The stacks of all algorithms of an operation, at one size on one group of processes. */
+/*
+ * The stacks of all algorithms of an operation, at one size on one group of processes. i and k run
+ * over the algorithms, place OWN being the library's choice.
+ */
 struct reference {
     const struct operation *operation;
     struct message message;
@@ -203,7 +221,10 @@ void ictusi_proof_references_free(struct ictus_selector *s)
     s->references = NULL;
 }
 
-/* FNV-1a over the ranks in the world. */
+/*
+ * FNV-1a over the ranks in the world. Group and not handle: communicators of the same processes
+ * behave alike, and handles are used again.
+ */
 static uint64_t proof_group_of(MPI_Comm comm)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -223,7 +244,10 @@ static uint64_t proof_group_of(MPI_Comm comm)
     return hash;
 }
 
-/* Watch one algorithm: false only where that ended in an error that is no "cannot". */
+/*
+ * Watch one algorithm: false only where that ended in an error that is no "cannot". What would
+ * crash is never run: it is not able, and no other has to part from it.
+ */
 static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct reference *r, int i,
                              struct scene *scene)
 {
@@ -249,7 +273,10 @@ static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct 
     return err;
 }
 
-/* Which algorithms part on any process, and whether there were stacks to tell by. Collective. */
+/*
+ * Which algorithms part on any process, and whether there were stacks to tell by. Collective. One
+ * process is enough to tell two algorithms apart: they are different code.
+ */
 static bool reference_compare(const struct forced *f, struct reference *r, bool *seen)
 {
     int apart[sizeof(r->apart) / sizeof(r->apart[0])] = {0};
@@ -279,7 +306,10 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
     return all;
 }
 
-/* Whether it parts from all others that can run here, of which there must be one. */
+/*
+ * Whether it parts from all others that can run here, of which there must be one. With nobody to
+ * part from, any stack would be a proof.
+ */
 static bool proof_stands_alone(const struct reference *r, int i)
 {
     int others = 0;
@@ -297,7 +327,8 @@ static bool proof_stands_alone(const struct reference *r, int i)
 /*
  * Whether the library's own choice may be algorithm i, as far as this process sees: 1 where its
  * stacks reach the functions at which the algorithm parts from others, -1 where they lack one or
- * reach it from within another algorithm, 0 where there is nothing to tell by.
+ * reach it from within another algorithm, 0 where there is nothing to tell by. One process's
+ * opinion: its stacks show its own part of the algorithm only.
  */
 static int proof_own_choice_like(const struct reference *r, int i)
 {
@@ -382,6 +413,7 @@ static int proof_observe_all(struct ictus_selector *s, struct forced *f, struct 
     return err;
 }
 
+/* An algorithm may behave otherwise at another size, hence a reference for each. */
 static struct reference *proof_known_reference(const struct ictus_selector *s,
                                                const struct forced *f, struct message message,
                                                uint64_t group)
@@ -395,6 +427,10 @@ static struct reference *proof_known_reference(const struct ictus_selector *s,
     return NULL;
 }
 
+/*
+ * The list grows by one for each operation, size and group that is asked about; it is searched in
+ * order.
+ */
 static int proof_find_reference(struct ictus_selector *s, struct forced *f, struct message message,
                                 const struct ictus_witness *witness, struct reference **out)
 {
@@ -457,6 +493,10 @@ static void proof_name_own_choice(const struct ictus_selector *s, const struct f
     }
 }
 
+/*
+ * Without a name the proof is that this algorithm's stacks part from all others': whichever ran, it
+ * was the one that was set, since the setting was the only difference.
+ */
 static int proof_by_parting(struct ictus_selector *s, struct forced *f, struct message message,
                             const struct ictus_witness *witness, struct ictus_ran *ran)
 {

@@ -20,7 +20,10 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The function's part of the stack: from the call of MPI on. */
+/*
+ * The function's part of the stack: from the call of MPI on. functions go from the outermost to the
+ * innermost.
+ */
 static size_t sighting_inside_mpi(const void **functions, size_t count)
 {
     /* From outside: a collective that is made of others enters MPI again further in. */
@@ -35,7 +38,10 @@ static size_t sighting_inside_mpi(const void **functions, size_t count)
     return 0;
 }
 
-/* A copy without what names are written with or without: "in-order_binary", "inorderbinary". */
+/*
+ * A copy without what names are written with or without: "in-order_binary", "inorderbinary".
+ * "basic_linear" is chosen as "linear" or "basic_linear", whichever version of the library it is.
+ */
 static void plain_name(const char *name, char *plain, size_t size)
 {
     static const char basic[] = "basic";
@@ -51,6 +57,9 @@ static void plain_name(const char *name, char *plain, size_t size)
     }
 }
 
+/*
+ * The names by which Open MPI's variables choose an algorithm differ from its functions' in these.
+ */
 bool ictusi_sighting_matches(const char *function, const char *algorithm)
 {
     static const char *const same[][2] = {
@@ -70,7 +79,10 @@ bool ictusi_sighting_matches(const char *function, const char *algorithm)
     return matches;
 }
 
-/* "mca_coll_han.so": what stands between others, to count or to synchronise, is passed over. */
+/*
+ * "mca_coll_han.so": what stands between others, to count or to synchronise, is passed over. The
+ * outermost component counts: han calls tuned for its parts, and who was asked is han.
+ */
 static void sighting_note_component(const char *file, struct sighting *sighting)
 {
     static const char prefix[] = "mca_coll_";
@@ -87,7 +99,10 @@ static void sighting_note_component(const char *file, struct sighting *sighting)
     }
 }
 
-/* "ompi_coll_base_reduce_intra_chain"; "reduce" is not "reduce_scatter". */
+/*
+ * "ompi_coll_base_reduce_intra_chain"; "reduce" is not "reduce_scatter". The innermost that fits
+ * stays, as later ones overwrite it: an algorithm that hands over shows by that.
+ */
 static void sighting_note_algorithm(const char *function, const char *operation,
                                     struct sighting *sighting)
 {
@@ -123,7 +138,10 @@ void ictusi_sighting_note(const char *file, const char *function, const char *op
     }
 }
 
-/* The outermost component, which was asked, and the innermost algorithm, which does the work. */
+/*
+ * The outermost component, which was asked, and the innermost algorithm, which does the work.
+ * memset: sightings are compared as memory (memcmp), so that bytes after the texts must be equal.
+ */
 static void sighting_read_stack(const void *const *functions, size_t count, const char *operation,
                                 struct sighting *sighting)
 {
@@ -136,6 +154,10 @@ static void sighting_read_stack(const void *const *functions, size_t count, cons
     }
 }
 
+/*
+ * A vote among stacks: most are taken while a process polls, and some before it has reached the
+ * algorithm.
+ */
 void ictusi_sighting_read(const struct ictus_witness *witness, const char *operation,
                           struct sighting *sighting)
 {
@@ -169,7 +191,10 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     }
 }
 
-/* How many stacks pass through the trunk as far as it is known, and their commonest next function.
+/*
+ * How many stacks pass through the trunk as far as it is known, and their commonest next function.
+ * *through counts stacks that have the whole trunk so far as their beginning; the votes are for
+ * what follows it. More than KINDS_MAX different next functions are no trunk.
  */
 static int sighting_vote(const struct ictus_witness *witness, const struct trunk *trunk,
                          const void **next, int *through)
@@ -206,6 +231,9 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
     return known > 0 ? votes[most] : 0;
 }
 
+/*
+ * Grown by one function at a time from the call of MPI inwards, as long as a large majority agrees.
+ */
 void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
 {
     memset(trunk, 0, sizeof(*trunk));
@@ -227,6 +255,10 @@ void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trun
     }
 }
 
+/*
+ * @return the first place where they differ; -1: one is the beginning of the other, or they are
+ * equal, and nothing tells them apart.
+ */
 int ictusi_sighting_trunk_parting(const struct trunk *a, const struct trunk *b)
 {
     const int both = a->count < b->count ? a->count : b->count;

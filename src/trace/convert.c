@@ -18,7 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A call that is open, or whose leave is still to be written after its post records. */
+/*
+ * A call that is open, or whose leave is still to be written after its post records. Kept until the
+ * leave is written: OTF2 wants a collective's operation and bytes in its end record.
+ */
 struct call {
     unsigned region;
     enum { PLAIN, COLLECTIVE, FENCE } kind;
@@ -28,6 +31,10 @@ struct call {
     const uint64_t *senders; /* the record that tells from whom data came, or NULL */
 };
 
+/*
+ * One thread's records, in the order in which they were written. The leave of the last call is held
+ * back (pending), because its post records follow the record of the call itself.
+ */
 struct walk {
     struct conversion *c;
     OTF2_EvtWriter *w;
@@ -46,6 +53,8 @@ struct walk {
 /*
  * The archive's time of a tick. Times never fall within a thread, as OTF2 asks for. What falls
  * because the ticks do is counted; what falls by the mapping alone is not.
+ *     time = timeline(local ns of the ticks) + shift
+ * Two clocks' pieces may meet with a step of a few ns backwards, hence the second kind of fall.
  */
 static uint64_t time_of(struct walk *k, uint64_t ticks)
 {
@@ -111,6 +120,7 @@ static OTF2_AttributeList *convert_with_senders(struct walk *k, const uint64_t *
     return words ? k->attributes : NULL;
 }
 
+/* A fence ends as a barrier over the window that also orders its memory. */
 static void convert_write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
@@ -126,7 +136,10 @@ static void convert_write_end(struct walk *k, const struct call *call)
     }
 }
 
-/* Write the leave that waited for the records of what happened at it. */
+/*
+ * Write the leave that waited for the records of what happened at it. OTF2 wants a collective's end
+ * within the region, so it is written before the leave, at the same time.
+ */
 static void walk_settle(struct walk *k)
 {
     if (k->pending) {
@@ -137,6 +150,7 @@ static void walk_settle(struct walk *k)
     }
 }
 
+/* Room for 64 open regions at first; recursion in user regions may need any number. */
 static bool walk_push(struct walk *k, unsigned region)
 {
     if (k->depth == k->room) {
@@ -153,7 +167,10 @@ static bool walk_push(struct walk *k, unsigned region)
     return true;
 }
 
-/* The attributes of an enter: the call's site, where it is known. */
+/*
+ * The attributes of an enter: the call's site, where it is known. A call from a place that has no
+ * number (no debug information is needed for one, but a free number is) has no attribute.
+ */
 static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
 {
     OTF2_AttributeValue value;
@@ -168,7 +185,10 @@ static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
     return k->attributes;
 }
 
-/* A region was entered; calls have a third word, the number of the place they came from. */
+/*
+ * A region was entered; calls have a third word, the number of the place they came from. A region
+ * without a number in the archive (its log line is lost) is left out, and so will be its leave.
+ */
 static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const unsigned region = record_small(head);
@@ -181,7 +201,9 @@ static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
 
 /*
  * A region was left: it is on the stack, under others if those were never left. The leave itself
- * waits until it is known what else happened at it: see walk_settle().
+ * waits until it is known what else happened at it: see walk_settle(). Inner regions that were
+ * never left (longjmp, an exception) are closed at the same instant, so that regions stay properly
+ * nested.
  */
 static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
 {
@@ -201,6 +223,10 @@ static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
     k->leave_time = time;
 }
 
+/*
+ * Counters are integers, user metrics and the clock's doubles; a record of another length than its
+ * class has is damaged and skipped.
+ */
 static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint64_t time)
 {
     const unsigned class = record_small(head);
@@ -227,7 +253,8 @@ static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t hea
 
 /*
  * A record with a time begins something new, so that whatever waited for more about the last call
- * is written first.
+ * is written first. k->refused holds until the next timed record: what a refused call left in its
+ * records did not happen.
  */
 static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -288,6 +315,7 @@ static void walk_pre_window(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
+/* Kinds below RECORD_PRE happened as the call was entered, the others as it was left. */
 static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -298,7 +326,10 @@ static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
     }
 }
 
-/* What happened as the call was entered. Of a call that was refused nothing happened. */
+/*
+ * What happened as the call was entered. Of a call that was refused nothing happened. Before the
+ * call's work: what is sent has the time of the enter. comm and tag share a word.
+ */
 static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->enter_time;
@@ -351,7 +382,7 @@ static void walk_post_window(struct walk *k, const uint64_t *p, uint64_t head, u
 
 /*
  * What happened as the call was left, which is not written yet; without a call, where the last
- * event was.
+ * event was. Without a call (a callback, or a leave that was lost) `last` is as near as anything.
  */
 static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -390,6 +421,7 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
+/* The key's region number says which threads the team has now (team_of). */
 static void walk_team(struct walk *k, const uint64_t *p)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -400,7 +432,10 @@ static void walk_team(struct walk *k, const uint64_t *p)
     }
 }
 
-/* The fewest words of a record: what is read of it. Less is no record, whatever its head says. */
+/*
+ * The fewest words of a record: what is read of it. Less is no record, whatever its head says. What
+ * the case of a kind reads, so that a record cut short by a kill is never read beyond its end.
+ */
 static unsigned least_words(unsigned kind)
 {
     static const unsigned char words[RECORD_KINDS] = {
@@ -414,7 +449,10 @@ static unsigned least_words(unsigned kind)
     return words[kind] ? words[kind] : 2;
 }
 
-/* Let go of the memory behind what was read, so that not even a window of it is held. */
+/*
+ * Let go of the memory behind what was read, so that not even a window of it is held. Pages that
+ * were read are dropped from this process; the kernel may keep them in its cache.
+ */
 static void convert_release_read(char **from, const uint64_t *to)
 {
     enum { STEP_BYTES = 1 << 16 }; /* whole pages; windows begin with one */
@@ -425,9 +463,10 @@ static void convert_release_read(char **from, const uint64_t *to)
 }
 
 /*
- * One window's records. The first words that are not a record end it: a
- * window that was not filled is zeros from there on, and so is the head of a record that a killed
- * process was still writing. @return whether it had any
+ * One window's records. The first words that are not a record end it: a window that was not filled
+ * is zeros from there on, and so is the head of a record that a killed process was still writing.
+ * Kinds are numbered in ranges: timed ones, those before a call's work, those after it. @return
+ * whether it had any
  */
 static bool walk_window(struct walk *k, char *base, size_t bytes)
 {
@@ -460,6 +499,10 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
     return p > begin;
 }
 
+/*
+ * The window's size comes from the file: it must be whole pages and leave no room for overflow of
+ * at + window.
+ */
 static int convert_check_header(const char *path, const struct raw_header *header, size_t size,
                                 struct ictus_why *why)
 {
@@ -477,7 +520,8 @@ static int convert_check_header(const char *path, const struct raw_header *heade
 
 /*
  * A window without any record is the last. Calls that are still open then, of a process that was
- * killed, are left at the last instant that is known.
+ * killed, are left at the last instant that is known. Windows are read in the order of the file,
+ * which is that of time.
  */
 static void walk_all(struct walk *k, char *base, size_t size)
 {
@@ -497,7 +541,10 @@ static void walk_all(struct walk *k, char *base, size_t size)
     }
 }
 
-/* The file may be larger than memory: it is mapped, and let go of as it is read. */
+/*
+ * The file may be larger than memory: it is mapped, and let go of as it is read. The mapping is
+ * read only; a file that another process truncates meanwhile would be a SIGBUS.
+ */
 int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
                    struct ictus_why *why)
 {

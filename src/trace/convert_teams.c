@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+/* By key, then by the first region for which the row holds. */
 static int team_compare_since(const void *a, const void *b)
 {
     const struct team_since *x = a;
@@ -19,7 +20,8 @@ static int team_compare_since(const void *a, const void *b)
 
 /*
  * A team's key may come to mean other threads from some region on, so that rows are in the order of
- * their regions.
+ * their regions. The log has a line ('J') only where a team's members change; the index makes a
+ * lookup of it for each region.
  */
 int ictusi_teams_index(struct team_index *index, const struct rawlog *log,
                        const struct trace_map *map)
@@ -50,7 +52,10 @@ void ictusi_teams_free(struct team_index *index)
     *index = (struct team_index){NULL, 0};
 }
 
-/* The team of a region: that of the last row of its key that does not come after it. */
+/*
+ * The team of a region: that of the last row of its key that does not come after it. Invariant:
+ * rows below low are not after the wanted (key, region), rows from high on are.
+ */
 static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t region)
 {
     const struct team_since wanted = {key, region, 0};
@@ -67,7 +72,9 @@ static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t r
     return low > 0 && index->rows[low - 1].key == key ? index->rows[low - 1].comm : KEYMAP_NONE;
 }
 
-/* Which of its team's regions a thread begins: without it readers count, and some may be missing.
+/*
+ * Which of its team's regions a thread begins: without it readers count, and some may be missing.
+ * The thread that forked counts its regions, and all members have that number from it.
  */
 static OTF2_AttributeList *convert_teams_with_region(OTF2_AttributeList *attributes,
                                                      uint64_t region)
@@ -80,6 +87,10 @@ static OTF2_AttributeList *convert_teams_with_region(OTF2_AttributeList *attribu
                : NULL;
 }
 
+/*
+ * The record's words 2 and 3 are the team's key (thread that forked and size) and its region. A
+ * team whose members are not known is left out: its region stays, but nobody is told to wait.
+ */
 bool ictusi_convert_team(OTF2_EvtWriter *writer, const struct team_index *index, const uint64_t *p,
                          OTF2_TimeStamp at, OTF2_AttributeList *attributes, OTF2_ErrorCode *code)
 {
@@ -103,6 +114,7 @@ bool ictusi_convert_team(OTF2_EvtWriter *writer, const struct team_index *index,
     return true;
 }
 
+/* Not by subtraction: locations have 64 bits, and an int cannot hold their difference. */
 static int location_compare(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
@@ -110,7 +122,10 @@ static int location_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* locations[low] <= location holds all the time; the location is one of them. */
+/*
+ * locations[low] <= location holds all the time; the location is one of them. A branchless search:
+ * `count` places from low on may hold it, and are halved each time.
+ */
 static size_t location_place(const uint64_t *locations, size_t count, uint64_t location)
 {
     size_t low = 0;
@@ -122,7 +137,10 @@ static size_t location_place(const uint64_t *locations, size_t count, uint64_t l
     return low;
 }
 
-/* All locations that are in teams, in ascending order, each once. @return NULL: no memory */
+/*
+ * All locations that are in teams, in ascending order, each once. OTF2 describes teams by places in
+ * one list of all locations that take part in any of them. @return NULL: no memory
+ */
 static uint64_t *team_locations(const struct unified *u, size_t *count)
 {
     size_t room = 1;
@@ -148,7 +166,10 @@ static uint64_t *team_locations(const struct unified *u, size_t *count)
     return all;
 }
 
-/* A group of locations by their places among all, and its communicator. */
+/*
+ * A group of locations by their places among all, and its communicator. members are indices into
+ * that list and not locations, as OTF2_GROUP_TYPE_COMM_GROUP asks for.
+ */
 static OTF2_ErrorCode team_define(OTF2_GlobalDefWriter *writer, const struct unified_team *team,
                                   const uint64_t *all, size_t count, OTF2_GroupRef group,
                                   OTF2_StringRef none, OTF2_StringRef name, OTF2_CommRef comm)
@@ -171,6 +192,10 @@ static OTF2_ErrorCode team_define(OTF2_GlobalDefWriter *writer, const struct uni
     return code;
 }
 
+/*
+ * Groups are numbered from `group` on: the list of locations first, then one for each team;
+ * communicators follow those of MPI.
+ */
 OTF2_ErrorCode ictusi_teams_define(OTF2_GlobalDefWriter *writer, const struct unified *u,
                                    OTF2_GroupRef group, OTF2_StringRef none, OTF2_StringRef name)
 {

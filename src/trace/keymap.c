@@ -6,7 +6,9 @@
 
 /*
  * A key's place, or the free one that it would have. At most half of the slots are taken, so there
- * is one. 0 marks a free slot, and key 0 is stored as 1.
+ * is one. 0 marks a free slot, and key 0 is stored as 1. Linear probing from a multiplicative hash
+ * (Knuth, volume 3, 6.4). Half of the slots are empty at least, so that the search ends; key 0
+ * marks an empty slot, and is therefore stored as 1.
  */
 static size_t keymap_place_of(const struct keymap *map, uint64_t key)
 {
@@ -17,6 +19,7 @@ static size_t keymap_place_of(const struct keymap *map, uint64_t key)
     return at;
 }
 
+/* The new arrays are filled before the old ones are freed: a failure leaves the map as it was. */
 static bool keymap_grow(struct keymap *map)
 {
     struct keymap wider = {.slots = map->slots ? map->slots * 2 : 64, .count = map->count};
@@ -67,6 +70,7 @@ uint32_t ictusi_keymap_put(struct keymap *map, uint64_t key, bool *fresh)
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
 
+/* FNV-1a, 64 bits. */
 uint64_t ictusi_keymap_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -14,6 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/*
+ * Arrays by process: logs, maps, results. events: scratch of one process; all_events: those of all
+ * threads, one process after the other.
+ */
 struct recovery {
     struct trace_writing options;
     struct rawlog *logs;
@@ -25,7 +29,12 @@ struct recovery {
     int size;
 };
 
-/* The lowest rank from `least` on that left a log; -1: none. */
+/*
+ * The lowest rank from `least` on that left a log; -1: none. The whole directory is read for each
+ * call: a job has one log a process, and the first is mostly usable. strtol() reads "12.log" up to
+ * the dot. Other files of the directory begin with a rank as well ("12.0.events"), hence the
+ * comparison of the rest.
+ */
 static int recover_next_log(const char *raw, int least)
 {
     const struct dirent *entry = NULL;
@@ -83,6 +92,10 @@ static int recover_refuse_tallies(const char *directory, const char *raw, struct
                : ICTUS_OK;
 }
 
+/*
+ * A log that is missing or cut is no error: its process is absent from the archive, and text stays
+ * NULL. One of another job is, since its numbers would be read by the wrong tables.
+ */
 static int recover_read_logs(struct recovery *v, struct ictus_why *why)
 {
     char path[4352];
@@ -112,6 +125,7 @@ static int recover_read_logs(struct recovery *v, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/* Sampled counters are the same in all processes, as one setting names them: one log tells. */
 static int recover_count_counters(const struct unified *unified)
 {
     int count = 0;
@@ -121,6 +135,7 @@ static int recover_count_counters(const struct unified *unified)
     return count;
 }
 
+/* Appended process by process: the order is that of locations in the global definitions. */
 static int recover_keep_events(struct recovery *v, int threads)
 {
     uint64_t *wider = realloc(v->all_events, (v->all_count + (size_t)threads + 1) * sizeof(*wider));
@@ -133,6 +148,11 @@ static int recover_keep_events(struct recovery *v, int threads)
     return ICTUS_OK;
 }
 
+/*
+ * One process after the other, with one buffer of counts: memory does not grow with the job. The
+ * number of events of each thread is kept for the global definitions, which OTF2 wants to have
+ * them.
+ */
 static int recover_write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -148,6 +168,11 @@ static int recover_write_events(struct recovery *v, OTF2_Archive *archive, struc
     return err;
 }
 
+/*
+ * OTF2's order: event files closed before local definitions are opened, these before the global
+ * ones, which name the numbers of events. What was written is read back in the end, before raw
+ * files are removed.
+ */
 static int recover_write_archive(struct recovery *v, struct ictus_trace_summary *summary,
                                  struct ictus_why *why)
 {
@@ -187,6 +212,7 @@ static int recover_write_archive(struct recovery *v, struct ictus_trace_summary 
     return err;
 }
 
+/* Of what was begun only: all pointers are NULL or their own from the start. */
 static void recovery_release(struct recovery *v)
 {
     for (int p = 0; p < v->size && v->logs && v->maps; p++) {
@@ -201,7 +227,10 @@ static void recovery_release(struct recovery *v)
     free(v->all_events);
 }
 
-/* The directory to write to: empty of archives, or emptied. */
+/*
+ * The directory to write to: empty of archives, or emptied. An anchor file is written last of all
+ * by OTF2: without one there is no whole archive to protect.
+ */
 static int recover_make_output(const char *output, bool force, struct ictus_why *why)
 {
     char path[4352];
@@ -220,6 +249,10 @@ static int recover_make_output(const char *output, bool force, struct ictus_why 
     return err ? err : ictusi_directory_drop_archive(output, why);
 }
 
+/*
+ * Raw files are removed only after the archive was written and read back; an error leaves them, so
+ * that it can be tried again.
+ */
 int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_opts *opts,
                         struct ictus_trace_summary *summary, struct ictus_why *why)
 {

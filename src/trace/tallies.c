@@ -49,7 +49,8 @@ struct joining {
 /*
  * Whether two processes read the same clock: the same machine, the same counter from the same
  * anchor, and lines to the global clock that agree to a nanosecond. Their offsets have no error
- * then.
+ * then. One node may have several clocks all the same (time namespaces), hence the lines are
+ * compared, at an instant where both are known.
  */
 static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 {
@@ -62,6 +63,8 @@ static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 
 /*
  * A clock is known by the lowest process that reads it, so that clocks are equal where numbers are.
+ * Quadratic at worst, but a process ends its search at the first one of its clock, and only the
+ * lowest of each clock is compared.
  */
 int ictusi_tallies_init(struct tallies *t)
 {
@@ -92,7 +95,8 @@ void ictusi_tallies_free(struct tallies *t)
 
 /*
  * Drop the lower half of what was sampled: every process's share of the same instances, since the
- * height is that of the instance's number. What is left is a random sample still.
+ * height is that of the instance's number. What is left is a random sample still. An instance of n
+ * members costs n rows, and half of the instances go with each level.
  */
 static void rows_thin(struct tallies *t)
 {
@@ -138,7 +142,9 @@ static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
 
 /*
  * A file of a running process may be read while it is written: rows that change meanwhile are left
- * out. Rows below the level have been dropped of all other members.
+ * out. Rows below the level have been dropped of all other members. enter and leave become ns of
+ * the global clock here; sigma is the clock's at that instant. index counts the calls at this
+ * place, number those on the communicator.
  */
 static int tallies_add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
 {
@@ -167,7 +173,10 @@ static int tallies_add_rows(struct tallies *t, const struct tally_site *site, ui
     return ICTUS_OK;
 }
 
-/* A site, if the log tells what it is. @return its number, or UINT32_MAX */
+/*
+ * A site, if the log tells what it is. calls is read before rows: rows that are added meanwhile are
+ * more than it says, never fewer. @return its number, or UINT32_MAX
+ */
 static uint32_t tallies_add_place(struct tallies *t, int process, const struct tally_site *site)
 {
     const struct trace_map *map = &t->maps[process];
@@ -192,6 +201,7 @@ static uint32_t tallies_add_place(struct tallies *t, int process, const struct t
     return known ? (uint32_t)t->place_count++ : UINT32_MAX;
 }
 
+/* The count of sites is read once (acquire): sites beyond it are perhaps half written. */
 int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image *image)
 {
     const uint64_t sites = __atomic_load_n(&image->sites, __ATOMIC_ACQUIRE);
@@ -228,7 +238,10 @@ static int tallies_by_instance(const void *a, const void *b, void *context)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* A row that was moved while it was read may be there twice. */
+/*
+ * A row that was moved while it was read may be there twice. By communicator, number and rank: the
+ * rows of an instance become neighbours, in the order of ranks.
+ */
 static void rows_sort(struct tallies *t)
 {
     size_t kept = 0;
@@ -243,7 +256,10 @@ static void rows_sort(struct tallies *t)
     t->count = kept;
 }
 
-/* "solver.c:120"; without the line the function that calls, else what is called. */
+/*
+ * "solver.c:120"; without the line the function that calls, else what is called. File name without
+ * its directories, since builds differ in them and patterns are compared across builds.
+ */
 static void place_name(const struct tallies *t, const struct tallied_place *place, char *text,
                        size_t size)
 {
@@ -260,7 +276,10 @@ static void place_name(const struct tallies *t, const struct tallied_place *plac
     }
 }
 
-/* The pattern that is as wanted, made if it is new; UINT32_MAX: no memory. */
+/*
+ * The pattern that is as wanted, made if it is new; UINT32_MAX: no memory. From the latest, since
+ * consecutive instances mostly have one pattern in turn.
+ */
 static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *wanted)
 {
     for (uint32_t i = j->pattern_count; i-- > 0;) {
@@ -281,8 +300,9 @@ static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *want
 }
 
 /*
- * Whether these are the parts of all members, of one operation, no further apart than a pattern
- * may be: what a damaged file says is left out, and so is a job that was suspended.
+ * Whether these are the parts of all members, of one operation, no further apart than a pattern may
+ * be: what a damaged file says is left out, and so is a job that was suspended. Ranks 0 .. n - 1,
+ * each once: after sorting, rank i must be at place i.
  */
 static bool parts_usable(const struct tallies *t, const struct tallied *parts, uint32_t n)
 {
@@ -300,7 +320,11 @@ static bool parts_usable(const struct tallies *t, const struct tallied *parts, u
            parts[0].number <= INT64_MAX;
 }
 
-/* One instance into its pattern, which is made where it is the first. */
+/*
+ * One instance into its pattern, which is made where it is the first. parts are in the order of
+ * ranks, so that parts[0] is rank 0's, whose view names the pattern: place, function and root may
+ * differ between members (a root that calls from another line).
+ */
 static int instance_add(struct joining *j, const struct tallied *parts, uint32_t n)
 {
     struct tallied_place *place = &j->t->places[parts[0].place];
@@ -340,7 +364,10 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     return ICTUS_OK;
 }
 
-/* Parts are in the order of their numbers, so that comparing addresses compares these. */
+/*
+ * Parts are in the order of their numbers, so that comparing addresses compares these. Within a
+ * pattern in the order of the rows, that is of the calls on the communicator.
+ */
 static int tallies_by_pattern(const void *a, const void *b)
 {
     const struct instance *p = a;
@@ -353,7 +380,8 @@ static int tallies_by_pattern(const void *a, const void *b)
 
 /*
  * After sorting the parts of an instance are neighbours. One that lacks a member's part is left
- * out: that member has thinned its rows further, or was not read.
+ * out: that member has thinned its rows further, or was not read. The instances of a pattern are
+ * made neighbours by a second sort; `first` is found by going backwards.
  */
 static int instances_find(struct joining *j)
 {
@@ -382,7 +410,11 @@ static int instances_find(struct joining *j)
     return err;
 }
 
-/* Half the 95 % interval of the worst member's offset from the first; at least 1 ns. */
+/*
+ * Half the 95 % interval of the worst member's offset from the first; at least 1 ns.
+ *     1.96 sqrt(sigma_i^2 + sigma_first^2),   members of the first one's own clock left out
+ * Two readings of one clock have no clock error between them.
+ */
 static double instance_error_ns(const struct tallies *t, const struct tallied *parts, uint32_t n,
                                 const struct tallied *first)
 {
@@ -396,6 +428,10 @@ static double instance_error_ns(const struct tallies *t, const struct tallied *p
     return fmax(1, two_sided * worst);
 }
 
+/*
+ * Offsets are from the first arrival of this instance; the duration is from the last arrival to the
+ * last leave, that is, without waiting for others. Unknown (NaN) where a member had not left.
+ */
 static void pattern_row(const struct tallies *t, const struct tallied *parts,
                         struct ictus_arrivals *a, int64_t row)
 {
@@ -418,7 +454,9 @@ static void pattern_row(const struct tallies *t, const struct tallied *parts,
 
 /*
  * The least height of which a pattern has no more instances than so many; 0: all of them. Where
- * even the largest height has more, the first of them are its rows.
+ * even the largest height has more, the first of them are its rows. The same heights as when rows
+ * were sampled: what is kept of a pattern is again a random sample of calls, and consecutive runs
+ * of it do not depend on when the file was read.
  */
 static unsigned pattern_level(const struct joining *j, const struct pattern *p, int64_t most,
                               int64_t *rows)
@@ -438,6 +476,10 @@ static unsigned pattern_level(const struct joining *j, const struct pattern *p, 
     return level;
 }
 
+/*
+ * Calls are numbered at the place where all of rank 0's are there, in an ascending order; otherwise
+ * on the communicator, where neighbours in number need not be neighbours at the site.
+ */
 static int tallies_pattern_make(const void *self, size_t at, struct ictus_arrivals *a)
 {
     const struct joining *j = self;
@@ -469,6 +511,7 @@ static int tallies_pattern_make(const void *self, size_t at, struct ictus_arriva
 /*
  * The time that all instances together made the first wait for the last: the sample's mean times
  * all calls, of which the sample is a random part.
+ *     spread / count = mean time that an instance made the first wait (ns);  times calls
  */
 static double tallies_weight(const void *self, size_t at)
 {

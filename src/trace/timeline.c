@@ -30,7 +30,11 @@ static int64_t point_along(const struct timeline_point *point, double slope, int
     return (int64_t)((uint64_t)point->global + (uint64_t)distance + (uint64_t)more);
 }
 
-/* What no drift explains of the way from one point to the next; 0: all of it is explained. */
+/*
+ * What no drift explains of the way from one point to the next; 0: all of it is explained.
+ *     |global_b - line_a(local_b)| > bound_a + bound_b + 200 ppm * (local_b - local_a)      (ns)
+ * Both bounds hold for certain if no clock stepped, so that more than this is a step and no error.
+ */
 static double timeline_jump_between(const struct timeline_point *a, const struct timeline_point *b)
 {
     const double away_s = fabs((double)b->local - (double)a->local) * 1e-9;
@@ -38,7 +42,11 @@ static double timeline_jump_between(const struct timeline_point *a, const struct
     return jump > a->bound_ns + b->bound_ns + bound_slope * away_s * 1e9 ? jump : 0.0;
 }
 
-/* How far the global clock gained on the local one, ns. */
+/*
+ * How far the global clock gained on the local one, ns. The difference of two differences of
+ * integers: each is small where instants since 1970 are not, and the double is exact to a
+ * nanosecond up to 104 days of gain.
+ */
 static double timeline_gained_between(const struct timeline_point *a,
                                       const struct timeline_point *b)
 {
@@ -91,7 +99,10 @@ static void points_smooth(struct timeline_point *points, int count)
     free(p);
 }
 
-/* How much the drift differs before and after a point, ns per s; 0 at an end or a step. */
+/*
+ * How much the drift differs before and after a point, ns per s; 0 at an end or a step.
+ *     bend = gain after / time after - gain before / time before      (ns/s)
+ */
 static double point_bend(const struct timeline *t, int i)
 {
     const struct timeline_point *p = &t->points[i];
@@ -104,7 +115,9 @@ static double point_bend(const struct timeline *t, int i)
 
 /*
  * Smooth each run of points without a step and without a bend that is far beyond the usual ones: a
- * bad synchronisation or a sudden change of temperature would blur what is around it.
+ * bad synchronisation or a sudden change of temperature would blur what is around it. The median of
+ * the bends is a scale that a few bad points do not move. A run of one or two points is left as it
+ * is by the smoother.
  */
 static void timeline_smooth(struct timeline *t)
 {
@@ -148,6 +161,8 @@ struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
  * How far the cubic of two smoothed points is off the line between them, ns. The cubic has the
  * drifts of both points as its slopes. Less the line's, they are what it leaves with and comes
  * with, and u is the share of the way.
+ *     bend(u) = h u (1 - u) ((1 - u) leaves - u comes),  h in s, leaves and comes in ns/s
+ * the difference of the Hermite cubic and the chord: 0 at both ends, with the given slopes there.
  */
 static double piece_bend(const struct timeline_point *a, const struct timeline_point *b,
                          double slope, int64_t local)
@@ -162,6 +177,10 @@ static double piece_bend(const struct timeline_point *a, const struct timeline_p
     return span_s * u * (1.0 - u) * (leaves * (1.0 - u) - comes * u);
 }
 
+/*
+ * `last` remembers the piece: instants mostly ascend, and a search begins where the one before
+ * ended. Hence a timeline is one thread's.
+ */
 int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
 {
     int i = t->last;

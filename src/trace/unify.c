@@ -16,6 +16,10 @@ enum { KEY_WORLD = 1, KEY_SELF = 2 };
 /* More than a process can number, less than what a damaged log could make of memory. */
 enum { MAP_NUMBERS = 1 << 22, TEAM_MAX = 1 << 12 };
 
+/*
+ * flat: MAP_KINDS counts, then the numbers of kind 0, kind 1, ... KEYMAP_NONE: that number was
+ * never told.
+ */
 uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
 {
     size_t at = MAP_KINDS;
@@ -25,6 +29,7 @@ uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, u
     return number < map->flat[kind] ? map->flat[at + number] : KEYMAP_NONE;
 }
 
+/* Other letters tell more of something that has a number, or of the process as a whole. */
 static enum map_kind unify_kind_of(char letter)
 {
     switch (letter) {
@@ -53,7 +58,10 @@ static enum map_kind unify_kind_of(char letter)
     }
 }
 
-/* Numbers of user regions and metrics begin above those that all processes share. */
+/*
+ * Numbers of user regions and metrics begin above those that all processes share. A number of a
+ * damaged log that is below the shared ones wraps to a large one, which is beyond MAP_NUMBERS.
+ */
 static uint32_t index_of(const struct raw_item *item)
 {
     if (item->kind == 'R') {
@@ -64,7 +72,8 @@ static uint32_t index_of(const struct raw_item *item)
 
 /*
  * One piece of memory, so that it can be sent as a whole: how many numbers there are of each kind,
- * then those of one kind after the other, all still KEYMAP_NONE.
+ * then those of one kind after the other, all still KEYMAP_NONE. Two passes over the log: how many
+ * numbers of each kind there are, then (by the caller) what they mean.
  */
 static int unify_make_map(const struct rawlog *log, struct trace_map *map)
 {
@@ -89,6 +98,7 @@ static int unify_make_map(const struct rawlog *log, struct trace_map *map)
     return ICTUS_OK;
 }
 
+/* Beyond what was counted nothing is set: a number that only a damaged log has. */
 static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, uint32_t value)
 {
     size_t at = MAP_KINDS;
@@ -100,7 +110,10 @@ static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, 
     }
 }
 
-/* The communicator of a key; made at its first use. */
+/*
+ * The communicator of a key; made at its first use. A number is the order of first use over all
+ * processes in the order of ranks, so that the same logs give the same archive.
+ */
 static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint32_t *number)
 {
     bool fresh = false;
@@ -117,6 +130,10 @@ static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint3
     return *number == KEYMAP_NONE ? NULL : &u->comms[*number];
 }
 
+/*
+ * MPI functions are known by their number, user regions by their name, in one table: + 1 keeps 0
+ * free, and hashes of names are of 64 bits and seldom below some hundred.
+ */
 static int unify_take_function(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
     bool fresh = false;
@@ -132,6 +149,10 @@ static int unify_take_function(struct unified *u, const struct raw_item *item, u
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+/*
+ * Names are equal where their hashes of 64 bits are: two of 10^5 different names have one hash with
+ * a probability of 3e-10.
+ */
 static int unify_take_name(struct keymap *keys, struct unified_name **names,
                            const struct raw_item *item, uint32_t *number)
 {
@@ -148,6 +169,10 @@ static int unify_take_name(struct keymap *keys, struct unified_name **names,
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+/*
+ * The first process that tells of a window says on which communicator it is; all members agree on
+ * it.
+ */
 static int unify_take_window(struct unified *u, const struct raw_item *item, struct trace_map *map,
                              uint32_t *number)
 {
@@ -165,6 +190,7 @@ static int unify_take_window(struct unified *u, const struct raw_item *item, str
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+/* A handle is an opening of a file on a communicator; the file behind it may have several. */
 static int unify_take_file(struct unified *u, const struct raw_item *item,
                            const struct trace_map *map, uint32_t *number)
 {
@@ -184,6 +210,10 @@ static int unify_take_file(struct unified *u, const struct raw_item *item,
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+/*
+ * A place of code is file, offset in it and the file's time: two builds under one path are
+ * different.
+ */
 static int unify_take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
     char key[64];
@@ -204,7 +234,10 @@ static int unify_take_site(struct unified *u, const struct raw_item *item, uint3
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/* Threads of different processes are different ones. Of a team without threads nobody knows them.
+/*
+ * Threads of different processes are different ones. Of a team without threads nobody knows them.
+ * Ranks are in the key, because threads are numbered in each process for itself. A single thread is
+ * no team.
  */
 static int unify_take_team(struct unified *u, const struct raw_item *item, int rank,
                            uint32_t *number)
@@ -231,7 +264,11 @@ static int unify_take_team(struct unified *u, const struct raw_item *item, int r
     return *number == KEYMAP_NONE || (fresh && !wider) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/* Lines that give something a number of its own in a process. */
+/*
+ * Lines that give something a number of its own in a process. map tells the process's number in the
+ * archive's terms: C communicator, W window, F function, R region, P parameter, U metric, Q call
+ * site, Y file handle, Z file, J team (as the tracer's log has them).
+ */
 static int unify_take_numbered(struct unified *u, const struct raw_item *item, int rank,
                                struct trace_map *map)
 {
@@ -299,7 +336,10 @@ static void unify_take_note(struct unified *u, const struct raw_item *item,
     }
 }
 
-/* How far to move all times so that the first is not negative (OTF2's are unsigned). */
+/*
+ * How far to move all times so that the first is not negative (OTF2's are unsigned). In unsigned
+ * arithmetic, since the first instant of a damaged log may be INT64_MIN.
+ */
 static int64_t unify_find_shift(struct rawlog *logs, int count, bool local)
 {
     int64_t first = INT64_MAX;
@@ -329,7 +369,10 @@ static int unify_take_process(struct unified *u, const struct rawlog *log, struc
     return err;
 }
 
-/* Teams get numbers among the communicators, once all of those are known. */
+/*
+ * Teams get numbers among the communicators, once all of those are known. Teams follow the
+ * communicators in the archive's numbers, as OTF2 keeps both in one list.
+ */
 static void unify_number_teams(const struct unified *u, const struct rawlog *logs, int count,
                                struct trace_map *maps)
 {
@@ -343,7 +386,11 @@ static void unify_number_teams(const struct unified *u, const struct rawlog *log
     }
 }
 
-/* World and self come first, so that they have the same numbers in every archive. */
+/*
+ * World and self come first, so that they have the same numbers in every archive. Collects from all
+ * logs what they name by numbers of their own and gives each thing one number; maps[p] translates
+ * process p's. Memory is proportional to what is named, not to events.
+ */
 int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
                  struct trace_map *maps)
 {

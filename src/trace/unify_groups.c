@@ -10,7 +10,8 @@ enum { MEMBERS_MAX = 1 << 26 };
 
 /*
  * "0-15,32" to at most so many numbers. A damaged log cannot make it take more memory than for that
- * many.
+ * many. to - from is compared, and not to + 1 - from, which overflows where to is the largest
+ * number.
  */
 int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *group)
 {
@@ -59,7 +60,11 @@ static uint32_t unify_groups_add(struct unified *u, const char *members)
     return ictusi_unify_members(members, MEMBERS_MAX, &groups[number]) ? KEYMAP_NONE : number;
 }
 
-/* The members of communicators that some process's records name. */
+/*
+ * The members of communicators that some process's records name. 'a' is the group, or the first
+ * side of an inter-communicator, 'b' the other one. Communicators that no record names have no
+ * number here and are left out of the archive.
+ */
 static int unify_groups_take(struct unified *u, const struct raw_item *item)
 {
     const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
@@ -92,7 +97,9 @@ static void unify_groups_duplicate(struct unified *u, const struct raw_item *ite
 
 /*
  * Where the process that knew the members left no log: from those that say which rank they had.
- * Members that left no log either stay rank 0.
+ * Members that left no log either stay rank 0. That is quadratic in processes and communicators,
+ * for jobs that were killed only. "?N" cannot be a list of members, so that the hash is no real
+ * group's.
  */
 int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int count)
 {
@@ -129,7 +136,11 @@ int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int c
     return ICTUS_OK;
 }
 
-/* Duplicates come last: the members of what they were made of may be in another process's log. */
+/*
+ * Duplicates come last: the members of what they were made of may be in another process's log. A
+ * duplicate of a duplicate finds its model mended only if that came before, which the order of the
+ * logs' lines gives within a process.
+ */
 int ictusi_unify_groups(struct unified *u, const struct rawlog *logs, int count)
 {
     int err = ICTUS_OK;

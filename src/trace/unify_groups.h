@@ -10,7 +10,8 @@
 
 /*
  * Room for one more element of an array that grows by doubling. On failure the old array stays its
- * owner's.
+ * owner's. count is the number in use, and the capacity is the next power of two: none need be
+ * stored.
  */
 static inline void *unify_more(void *array, uint32_t count, size_t bytes)
 {

@@ -38,6 +38,10 @@ static int arrow_class(const struct points *points, uint64_t send, uint32_t rece
     return points->value[receive] < points->value[send];
 }
 
+/*
+ * [track of the send, ns, track of the receive, ns, -1]: numbers in a row, since names for them
+ * would be most of the file.
+ */
 static void arrow_put(const struct session *s, const struct picture_clock *clock, uint32_t track,
                       uint64_t send, uint32_t receive, json_t *list)
 {

@@ -32,6 +32,7 @@ static struct metric_series *series_make(struct series_list *series, uint32_t tr
     return one;
 }
 
+/* every is a power of two, and values[i] is the (i every)-th of the series. */
 int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t member, int64_t time,
                       double value)
 {

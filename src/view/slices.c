@@ -5,6 +5,7 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
+/* Room for twice as many as are kept: when it is full, the shorter half goes. */
 int ictusi_slices_init(struct slices *slices, size_t most)
 {
     *slices = (struct slices){.most = most > 0 ? most : 1};
@@ -35,6 +36,7 @@ static int slice_by_duration(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
+/* By track, then time, then depth: an outer call comes before the inner one that begins with it. */
 static int slice_by_place(const void *a, const void *b)
 {
     const struct slice *x = a;
@@ -63,6 +65,10 @@ static void slices_halve(struct slices *slices)
     }
 }
 
+/*
+ * `least` only ever grows, so that what is refused now would be dropped later in any case. Equal
+ * ones are let in, and the order of slice_by_duration() decides among them.
+ */
 void ictusi_slices_add(struct slices *slices, struct slice slice)
 {
     if (slice.duration < slices->least) {
@@ -75,6 +81,7 @@ void ictusi_slices_add(struct slices *slices, struct slice slice)
     }
 }
 
+/* First down to the number that was asked for, then in the order in which they are drawn. */
 void ictusi_slices_finish(struct slices *slices)
 {
     slices_halve(slices);

@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often and how long a region was entered. */
+/*
+ * How often and how long a region was entered. By region of the definitions; the last row is of
+ * regions that are not defined.
+ */
 struct region_time {
     uint64_t calls;
     int64_t total, least, most; /* ns */
@@ -59,6 +62,7 @@ static void view_pass(struct view *v, int64_t now)
     v->since = now;
 }
 
+/* Times include those of inner calls (view_pass() has those without). */
 static void view_leave(struct view *v, int64_t now)
 {
     const struct frame *frame = &v->stack[v->depth - 1];
@@ -74,6 +78,7 @@ static void view_leave(struct view *v, int64_t now)
     v->depth--;
 }
 
+/* v->since is now after view_pass(); it is the first enter of all where no earlier one was met. */
 static OTF2_CallbackCode view_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
                                        uint64_t position, void *user,
                                        OTF2_AttributeList *attributes, OTF2_RegionRef region)
@@ -101,6 +106,7 @@ static OTF2_CallbackCode view_on_enter(OTF2_LocationRef location, OTF2_TimeStamp
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Which region is left is not looked at: calls are nested, and the innermost ends. */
 static OTF2_CallbackCode view_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                        uint64_t position, void *user,
                                        OTF2_AttributeList *attributes, OTF2_RegionRef region)
@@ -140,7 +146,10 @@ static OTF2_CallbackCode view_on_metric(OTF2_LocationRef location, OTF2_TimeStam
     return v->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
-/* The scan has read the same events: what is odd about them was said then. */
+/*
+ * The scan has read the same events: what is odd about them was said then. As readers see the
+ * archive, clock offsets applied.
+ */
 static int view_track(struct view *v, uint32_t track, const OTF2_EvtReaderCallbacks *set)
 {
     struct trace *trace = v->session.trace;
@@ -241,6 +250,7 @@ static json_t *view_slices(const struct view *v)
     return lists;
 }
 
+/* Two numbers a bin: the region that took most of it, and its share in percent. */
 static json_t *view_density(const struct view *v)
 {
     /* Only where slices were dropped: else the slices themselves show everything. */
@@ -260,6 +270,7 @@ static json_t *view_density(const struct view *v)
     return lists;
 }
 
+/* Every k-th value of each series (`every`), of n there were. */
 static json_t *view_metrics(const struct view *v)
 {
     const struct trace *trace = v->session.trace;
@@ -281,6 +292,7 @@ static json_t *view_metrics(const struct view *v)
     return list;
 }
 
+/* A region that was never entered has no row. */
 static json_t *view_profile(const struct view *v)
 {
     const struct trace *trace = v->session.trace;
@@ -350,6 +362,10 @@ static json_t *view_json(struct view *v)
     return object;
 }
 
+/*
+ * Memory: points of the archive's messages, twice the slices that are kept, some 65536 bins, and
+ * the metrics' series. None of these but the points grows with the run.
+ */
 static int view_run(struct view *v, const char *archive, size_t slices, json_t **timeline,
                     struct ictus_why *why)
 {
