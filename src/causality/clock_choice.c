@@ -365,20 +365,34 @@ static double clock_choice_worst_violation(const struct clock_model *m)
     return worst;
 }
 
+static double clock_choice_largest_error(const struct clock_model *m)
+{
+    double largest = 0;
+    for (uint64_t i = 0; i < phi_count(m); i++) {
+        largest = fmax(largest, m->error[i]);
+    }
+    return largest;
+}
+
 /*
- * The walk that was chosen last, or the one before again if it leaves a violation that is worse
- * than the base's.
+ * The walk that was chosen last, or the one before again if it is known better, or if the last one
+ * leaves a violation that is worse than the base's: where bounds may break, nothing but the usual
+ * asymmetry of paths may be left to hold a clock's level.
  */
 static int clock_choice_fit_even(struct choosing *c, const struct model_walk *before)
 {
+    const struct model_walk even = c->choice->walk;
     double *phi = malloc(phi_count(c->m) * sizeof *phi);
-    if (!phi) {
-        return ICTUS_ERR_NOMEM;
+    int err = phi ? ictusi_clock_model_errors(c->m, before) : ICTUS_ERR_NOMEM;
+    const double error = clock_choice_largest_error(c->m);
+    if (!err) {
+        memcpy(phi, c->m->phi, phi_count(c->m) * sizeof *phi);
+        err = fit_walk(c);
     }
-    memcpy(phi, c->m->phi, phi_count(c->m) * sizeof *phi);
-    int err = fit_walk(c);
     err = err ? err : fit_walk(c);
-    if (!err && clock_choice_worst_violation(c->m) > c->violation) {
+    err = err ? err : ictusi_clock_model_errors(c->m, &even);
+    if (!err && (clock_choice_largest_error(c->m) > error ||
+                 clock_choice_worst_violation(c->m) > c->violation)) {
         c->choice->walk = *before;
         memcpy(c->m->phi, phi, phi_count(c->m) * sizeof *phi);
         err = choice_observe(c);
@@ -406,15 +420,6 @@ static double clock_choice_largest_move(const struct clock_model *m)
     double largest = 0;
     for (uint64_t i = 0; i < phi_count(m); i++) {
         largest = fmax(largest, fabs(m->phi[i]));
-    }
-    return largest;
-}
-
-static double clock_choice_largest_error(const struct clock_model *m)
-{
-    double largest = 0;
-    for (uint64_t i = 0; i < phi_count(m); i++) {
-        largest = fmax(largest, m->error[i]);
     }
     return largest;
 }
