@@ -270,9 +270,8 @@ static void head_parse(const json_t *object, struct ictus_arrivals *a)
     text_parse(object, "operation", a->operation);
     text_parse(object, "comm", a->comm);
     a->bytes = (uint64_t)json_integer_value(json_object_get(object, "bytes"));
-    a->root = json_is_integer(root) && json_integer_value(root) < ARRIVAL_RANKS_MAX
-                  ? (int)json_integer_value(root)
-                  : -1;
+    const json_int_t rank = json_is_integer(root) ? json_integer_value(root) : -1;
+    a->root = rank >= 0 && rank < ARRIVAL_RANKS_MAX ? (int)rank : -1;
     a->instances = json_is_integer(instances) ? json_integer_value(instances) : a->recorded;
     a->duration_s = real_parse(json_object_get(object, "duration_s"));
     a->spread_ns = real_parse(json_object_get(object, "spread_ns"));

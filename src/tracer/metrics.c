@@ -33,7 +33,10 @@ static void metric_open_next(struct metric_events *e, uint32_t type, uint64_t co
 {
     const int n = e->count++;
     const int last = e->group_count - 1;
-    e->fds[n] = last >= 0 ? ictusi_tracer_metrics_open(type, config, e->groups[last].leader) : -1;
+    /* An event that cannot be opened leaves a group without a leader, which none may join. */
+    e->fds[n] = last >= 0 && e->groups[last].leader >= 0
+                    ? ictusi_tracer_metrics_open(type, config, e->groups[last].leader)
+                    : -1;
     if (e->fds[n] >= 0) {
         e->groups[last].count++;
         return;

@@ -39,9 +39,15 @@ void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win)
 static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
     struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
+    /*
+     * Pending first: a completion by another thread from then on finds it. One in between that has
+     * taken the mark away with the former number would leave the next one without a completion.
+     */
     if (window) {
-        atomic_store(&window->pending, true);
-        *match = atomic_load(&window->match);
+        do {
+            *match = atomic_load(&window->match);
+            atomic_store(&window->pending, true);
+        } while (atomic_load(&window->match) != *match);
     }
     return window;
 }

@@ -4,6 +4,7 @@
  * damaged files and matches the messages, then for calls and metrics, one location after the other.
  */
 #include "archive/metric_names.h"
+#include "core/plain.h"
 #include "view/arrows.h"
 #include "view/density.h"
 #include "view/series.h"
@@ -329,7 +330,7 @@ static json_t *view_clock(const struct trace *trace)
             char *text = NULL;
             if (strcmp(all[p], names[i][0]) == 0 &&
                 OTF2_Reader_GetProperty(trace->reader, names[i][0], &text) == OTF2_SUCCESS) {
-                (void)json_object_set_new(clock, names[i][1], json_real(strtod(text, NULL)));
+                (void)json_object_set_new(clock, names[i][1], json_real(plain_strtod(text, NULL)));
             }
             free(text);
         }

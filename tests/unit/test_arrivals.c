@@ -403,7 +403,7 @@ static void limits_are_inside(void)
     CHECK(a.root == 2 && a.instances == 2 && a.calls && a.calls[0] == 0 && a.calls[1] == 1);
     ictus_arrivals_free(&a);
     refused(ROW ",\"root\":3", "the root must be a rank");
-    accepted(ROW ",\"root\":1048576", &a); /* what no rank can be is no root */
+    accepted(ROW ",\"root\":-4294967295", &a); /* what no rank can be is no root: 1 as an int */
     CHECK(a.root == -1);
     ictus_arrivals_free(&a);
     refused(TWO_ROWS ",\"instances\":1", "as many as the table has");
