@@ -153,10 +153,10 @@ static OTF2_CallbackCode scan_collectives_on_end(OTF2_LocationRef location, OTF2
 }
 
 /*
- * NOLINTNEXTLINE(readability-function-size): OTF2's signature A fence and its like order the
- * window's processes as a barrier does, and are matched with their like alone (POINT_RMA): the k-th
- * on a communicator is the k-th of each member.
+ * A fence and its like order the window's processes as a barrier does, and are matched with their
+ * like alone (POINT_RMA): the k-th on a communicator is the k-th of each member.
  */
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                      uint64_t position, void *data,
                                                      OTF2_AttributeList *attributes,
@@ -202,10 +202,11 @@ static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_Tim
 }
 
 /*
- * NOLINTNEXTLINE(readability-function-size): OTF2's signature The member's place in the order of
- * its communicator is that of the request, not of the completion: nonblocking collectives are
- * matched in the order in which they are begun (MPI 4.1, 6.12).
+ * The member's place in the order of its communicator is that of the request, not of the
+ * completion: nonblocking collectives are matched in the order in which they are begun (MPI 4.1,
+ * 6.12).
  */
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
                                               uint64_t position, void *data,
                                               OTF2_AttributeList *attributes, OTF2_CollectiveOp op,

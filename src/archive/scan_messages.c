@@ -111,10 +111,10 @@ static OTF2_CallbackCode scan_messages_on_send(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * NOLINTNEXTLINE(readability-function-size): OTF2's signature The point is kept under the request's
- * number until the send is complete: MPI_Cancel, if it succeeds, must find it, since a cancelled
- * send has no receive.
+ * The point is kept under the request's number until the send is complete: MPI_Cancel, if it
+ * succeeds, must find it, since a cancelled send has no receive.
  */
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint32_t receiver,
@@ -166,10 +166,11 @@ static OTF2_CallbackCode scan_messages_on_recv(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * NOLINTNEXTLINE(readability-function-size): OTF2's signature The completion fills the place that
- * the post took. It names peer and tag, which the post's record does not have. A peer that is not
- * known leaves a place that counts as cancelled, so that others pass it.
+ * The completion fills the place that the post took. It names peer and tag, which the post's record
+ * does not have. A peer that is not known leaves a place that counts as cancelled, so that others
+ * pass it.
  */
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint32_t sender,

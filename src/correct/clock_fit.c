@@ -64,12 +64,12 @@ static int clock_fit_set_maps(struct fitting *f)
     const double step = (double)(f->to - f->from) / (m->knots - 1);
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
             /*
              * phi is how much the clock shows too much, so the map takes it off. Constants may be
              * decades and are added to the pieces as integers below; only phi goes through a
              * double.
              */
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
             times[k] = f->from + (int64_t)(step * k) - f->constants[u];
             offsets[k] = -m->phi[(uint64_t)u * m->knots + k] / f->us_per_tick;
         }
