@@ -270,6 +270,9 @@ int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, doub
                    struct ictus_skew_result *result, struct ictus_why *why)
 {
     struct subject subject;
+    if (why) {
+        why->text[0] = '\0'; /* what another run lacked is no reason for the end of this one */
+    }
     if (!skew || !barrier || n < 1 || !result) {
         return ICTUS_ERR_ARG;
     }

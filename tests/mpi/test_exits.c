@@ -124,6 +124,10 @@ int main(int argc, char **argv)
     CHECK(ictus_skew_run(skew, "dissemenation", 1, 0, &result, &why) == ICTUS_ERR_UNKNOWN);
     CHECK(strstr(why.text, "dissemination") != NULL);
     CHECK(ictus_skew_run(skew, "mpi:linear", 1, 0, &result, &why) == ICTUS_ERR_UNSUPPORTED);
+    CHECK(why.text[0] != '\0');
+    /* What was wrong with one barrier is not said of the next. */
+    CHECK(ictus_skew_run(skew, "mpi", 0, 0, &result, &why) == ICTUS_ERR_ARG);
+    CHECK(why.text[0] == '\0');
     ictus_skew_free(skew);
     every_scheme_measures();
     return check_mpi_finish();

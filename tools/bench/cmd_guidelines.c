@@ -115,6 +115,7 @@ static int guidelines_run_turn(struct guideline_study *study, const struct guide
     }
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
         err = ICTUS_OK; /* a round without samples */
+        why->text[0] = '\0';
     }
     err = err ? err : guidelines_keep(&study->turns[cell], &result, study->reduction);
     ictus_bench_result_free(&result);

@@ -289,9 +289,11 @@ static int matrix_run_turn(struct matrix_study *study, int row, int column, stru
     }
     if (err == ICTUS_ERR_UNSUPPORTED) {
         study->unfit[row] = true;
+        why->text[0] = '\0';
         return ICTUS_OK;
     }
     if (!err || err == ICTUS_ERR_SAMPLES) { /* late starts may become better */
+        why->text[0] = '\0';
         err = matrix_keep_turn(study, row, column, &result, why);
     }
     ictus_bench_result_free(&result);

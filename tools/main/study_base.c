@@ -41,12 +41,13 @@ int study_base_put(struct study_base *base, json_t *object)
     return object ? ictus_output_put(base->out, object) : ICTUS_ERR_NOMEM;
 }
 
-void study_base_omit(struct study_base *base, const struct ictus_why *why)
+void study_base_omit(struct study_base *base, struct ictus_why *why)
 {
     if (command_rank() == 0) {
         progress_hide(&base->progress);
         (void)fprintf(stderr, "ictus %s: left out: %s\n", base->command, why->text);
     }
+    why->text[0] = '\0';
 }
 
 int study_base_close(struct study_base *base, int err, struct ictus_why *why)

@@ -40,8 +40,8 @@ void study_base_step(struct study_base *base, const char *label);
 /* Rank 0: write an object, which is taken over; NULL stands for no memory. */
 int study_base_put(struct study_base *base, json_t *object);
 
-/* Say what is left out, and why. */
-void study_base_omit(struct study_base *base, const struct ictus_why *why);
+/* Say what is left out, and why. The reason is cleared: it must not explain a later error. */
+void study_base_omit(struct study_base *base, struct ictus_why *why);
 
 /* Collective: finish the output. @return err, or how that went */
 int study_base_close(struct study_base *base, int err, struct ictus_why *why);
