@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Let phi = value - time be a location's shift; the forward pass left it with jumps upwards at
- * receives. Going back from a jump, phi may fall by `slope` per tick; where that line passes above
- * a send's limit it is broken there (B07, figure 1). Of all lines below the limits and above the
- * forward values the one whose steepest part is least is the lower convex hull of the jump and the
- * limits: slopes grow towards the receive. All jumps share one line, so that ramps that overlap do
- * not add up their slopes, as they would if each were treated by itself.
+ * Let phi = value - time be a location's shift, which the forward pass left with upward jumps at
+ * receives. Going back from a jump, phi may fall by `slope` per tick. Where that line passes above
+ * a send's limit, it is broken there (B07, figure 1). Of all lines below the limits and above the
+ * forward values, the one whose steepest part is least steep is the lower convex hull of the jump
+ * and the limits: its slopes grow towards the receive. All jumps share one line, so that ramps that
+ * overlap do not add up their slopes, as they would if each were treated separately.
  */
 #include "causality/backward.h"
 
@@ -15,11 +15,11 @@
 /* A ramp that has not met the forward values after this many points is settled up to there. */
 enum { REACH = 1 << 16 };
 
-/* The line under construction: vertices from the jump backwards. */
+/* The line under construction: its vertices, from the jump backwards. */
 struct ramp {
     struct points *points;
     double slope;
-    uint64_t *vertex; /* points; REACH + 2 entries */
+    uint64_t *vertex; /* point indices; REACH + 2 entries */
     int64_t *phi;
     uint64_t count;
     struct backward_stats *stats;
@@ -36,8 +36,8 @@ static int64_t ramp_lead(const struct points *points, uint64_t i)
 }
 
 /*
- * Slope of the line from a vertex back to (time, phi). At one instant a rise has no slope that
- * would do, and counts as infinite.
+ * The slope of the line from a vertex back to (time, phi). A rise within one instant has no finite
+ * slope and counts as infinite.
  */
 static double slope_to(const struct ramp *ramp, uint64_t v, int64_t time, int64_t phi)
 {
@@ -47,9 +47,9 @@ static double slope_to(const struct ramp *ramp, uint64_t v, int64_t time, int64_
 }
 
 /*
- * Where the line that leaves a vertex with the given slope is at an earlier time. Rounded down, so
- * that rounding never lifts a point above a limit; the tick that this may cost is what
- * ramp_measure() takes off.
+ * The value, at an earlier time, of the line that leaves a vertex with the given slope. It is
+ * rounded down, so that rounding never lifts a point above a limit. ramp_measure() subtracts the
+ * tick that this may cost.
  */
 static int64_t line_at(const struct ramp *ramp, uint64_t v, double slope, int64_t time)
 {
@@ -58,9 +58,9 @@ static int64_t line_at(const struct ramp *ramp, uint64_t v, double slope, int64_
 }
 
 /*
- * A limit becomes the last vertex of the hull. Going back, slopes fall strictly from vertex to
- * vertex; vertices that would break this lie above the line to the new one and are dropped. Each
- * point comes and goes once at most, so that a ramp takes time in proportion to its points.
+ * Add a limit as the last vertex of the hull. Going back, slopes decrease strictly from vertex to
+ * vertex. Vertices that would violate this lie above the line to the new one and are dropped. Each
+ * point is added and dropped at most once, so a ramp takes time proportional to its points.
  */
 static void backward_add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
 {
@@ -80,9 +80,9 @@ static void backward_add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
 }
 
 /*
- * Write the line to the points (low, from): from the jump backwards along the vertices. Stops at
- * the first point whose forward value stands above the line; that is the next jump. Returns it, or
- * low.
+ * Write the line to the points (low, from), from the jump backwards along the vertices. Stops at
+ * the first point whose forward value lies above the line, which is the next jump. Returns that
+ * point, or low.
  */
 static uint64_t ramp_settle(struct ramp *ramp, uint64_t low)
 {
@@ -115,7 +115,7 @@ static uint64_t ramp_settle(struct ramp *ramp, uint64_t low)
     return low;
 }
 
-/* Only after the ramp is settled: the points down to low then have their values. */
+/* Call only after the ramp is settled, when all points down to low have their values. */
 static void ramp_measure(struct ramp *ramp, uint64_t low, uint64_t high)
 {
     const struct points *points = ramp->points;
@@ -133,9 +133,9 @@ static void ramp_measure(struct ramp *ramp, uint64_t low, uint64_t high)
 }
 
 /*
- * One ramp, back from point `from`. Returns where the next one starts. It ends where its line meets
- * the forward values, after REACH points, or at the first point. What is left of it then begins
- * anew at its last point, as if that were a jump.
+ * Build one ramp back from point `from`, and return where the next one starts. The ramp ends where
+ * its line meets the forward values, after REACH points, or at the first point. Whatever is left of
+ * it then starts again at its last point, as if that were a jump.
  */
 static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
 {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A queue of calls in post order (MPI 4.0, 3.5: messages between two processes do not overtake). */
+/*
+ * A queue of calls in posting order (MPI 4.0, 3.5: messages between two processes do not overtake).
+ */
 #include "causality/calls.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
 /*
- * Numbers only ever rise; the capacity is a power of two, so the place is the number without its
- * high bits.
+ * Numbers only rise, and the capacity is a power of two, so the place of a call is its number
+ * without the high bits.
  */
 struct call *ictusi_calls_at(const struct calls *calls, uint64_t number)
 {
     return &calls->ring[number & (calls->capacity - 1)];
 }
 
-/* Calls keep their numbers, by which requests name them, but not their places. */
+/* Calls keep their numbers, by which requests refer to them, but change their places. */
 static int calls_widen(struct calls *calls)
 {
     const uint64_t capacity = calls->capacity ? calls->capacity * 2 : 64;
@@ -50,7 +52,7 @@ struct call *ictusi_calls_take(struct calls *calls, uint64_t request)
         return NULL;
     }
     ictusi_idmap_remove(&calls->requests, request, 0);
-    /* A request that is older than the queue belongs to a call that has been committed. */
+    /* A request that is older than the queue belongs to a call that has been committed already. */
     const uint64_t number = (uint64_t)held;
     if (number < calls->head || number >= calls->head + calls->count) {
         return NULL;
@@ -65,8 +67,8 @@ int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
 }
 
 /*
- * Hand the oldest call over to the matching, which counts calls of a channel or communicator in the
- * order they were posted in.
+ * Pass the oldest call to the matching, which counts the calls of a channel or communicator in the
+ * order of posting.
  */
 static int call_commit(struct calls *calls, const struct call *call, struct matching *matching,
                        uint32_t location)
@@ -75,7 +77,7 @@ static int call_commit(struct calls *calls, const struct call *call, struct matc
         calls->skipped += calls->cut && call->state == CALL_OPEN;
         return ICTUS_OK;
     }
-    /* Where calls before it are missing, counting in order would pair it with the wrong partner. */
+    /* If calls before it are missing, counting in order would pair it with the wrong partner. */
     matching->gap = call->gap + calls->skipped;
     if (call->kind == CALL_COLLECTIVE && matching->gap > 0) {
         matching->left_out++;
@@ -89,8 +91,8 @@ static int call_commit(struct calls *calls, const struct call *call, struct matc
 }
 
 /*
- * A call that is still open holds back all after it: its place in the order is known, its envelope
- * (MPI_ANY_SOURCE, say) is not.
+ * A call that is still open holds back all later ones. Its place in the order is known, but its
+ * envelope (for example with MPI_ANY_SOURCE) is not.
  */
 int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t location,
                         bool at_end)

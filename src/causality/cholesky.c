@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Row by row (Golub and Van Loan, Matrix Computations, 4.2): both factors of each product lie in
- * rows. */
+/*
+ * Computed row by row (Golub and Van Loan, Matrix Computations, 4.2), so that both factors of each
+ * inner product lie contiguously in rows.
+ */
 #include "causality/cholesky.h"
 
 #include <math.h>
 
-/* Added to the unit diagonal, so that rounding cannot make it indefinite. */
+/* Added to the unit diagonal, so that rounding does not make the matrix indefinite. */
 static const double jitter = 1e-13;
 
-/* Four sums that do not wait for each other. */
+/* The inner product in four partial sums, which the processor can compute in parallel. */
 static double row_product(const double *a, const double *b, uint32_t n)
 {
     double s[4] = {0, 0, 0, 0};
@@ -25,9 +27,9 @@ static double row_product(const double *a, const double *b, uint32_t n)
 }
 
 /*
- * A = S^-1 L L' S^-1 with S = diag(1/sqrt(a_ii)): with a unit diagonal one jitter suits all rows,
- * whatever their units are. n^3/3 multiplications. False where the matrix is not positive definite
- * even so. Only the lower triangle is read and written.
+ * A = S^-1 L L' S^-1 with S = diag(1/sqrt(a_ii)). After scaling to a unit diagonal one jitter suits
+ * all rows, whatever their units. Takes n^3/3 multiplications. Returns false if the matrix is not
+ * positive definite even with the jitter. Only the lower triangle is read and written.
  */
 bool ictusi_cholesky_factorise(double *matrix, uint32_t n, double *scale)
 {
@@ -53,7 +55,7 @@ bool ictusi_cholesky_factorise(double *matrix, uint32_t n, double *scale)
     return true;
 }
 
-/* Solve L y = S x in place. |y|^2 = x' A^-1 x, so this alone gives a quadratic form. */
+/* Solve L y = S x in place. Since |y|^2 = x' A^-1 x, this step alone gives the quadratic form. */
 void ictusi_cholesky_forward(const double *matrix, uint32_t n, const double *scale, double *x)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Models compete on delays that were left out of their fit: pairs of neighbouring cells of time in
- * turn. Leaving out pairs of clocks instead would leak: who waits for the same late sender waits
- * everywhere.
+ * Cross-validation between models of the clocks. Each model is scored on delays that were left out
+ * of its fit: pairs of neighbouring cells of time, in two folds. Leaving out pairs of clocks
+ * instead would leak information, because everybody who waits for the same late sender shows the
+ * same wait.
  */
 #include "causality/clock_choice.h"
 
@@ -17,44 +18,48 @@ enum { STEPS_FIT = 12, STEPS_TRIAL = 6, LINE_ROUNDS = 2, LINE_ROUNDS_MAX = 24, T
 
 static const double walks[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}; /* 1/sqrt(s) */
 
-/* A walk must explain this share more than the best so far. */
+/* A walk must lower the mean score of the best model so far by at least this share. */
 static const double worth_a_walk = 0.05;
 
-/* A clock that bends that much more than the others gets a factor of its own. */
+/* A clock whose bends are this many times those of the usual clock gets a factor of its own. */
 static const double bends_more = 4;
 
-/* Moves beyond so many times what they heal (and what is unknown anyway) are refused. */
+/*
+ * A model is refused if its largest move exceeds this many times the violation it heals, or its own
+ * error where that is larger.
+ */
 static const double too_far = 10;
 
 struct gain;
 
-/* One competition. */
+/* The state of one competition. */
 struct choosing {
     struct clock_model *m;
     struct clock_source *source;
     struct clock_choice *choice;
-    double *phi;        /* kept while trials change it */
-    double *declined;   /* phi that the base was taken for; or zeros */
-    double *least;      /* the same of D, two a pair */
+    double *phi;        /* saved while a trial changes it */
+    double *declined;   /* the phi that was given up for the base, or zeros */
+    double *least;      /* the saved D, two per pair */
     double *scores[3];  /* of the base, the best so far, a trial */
-    double nearest;     /* the strength of the best walk of all clocks alike, if it won or not */
-    uint64_t *pair_of;  /* of each score */
-    uint64_t count;     /* in each */
-    double violation;   /* the largest of the base, us */
+    double nearest;     /* strength of the best walk common to all clocks, whether or not it won */
+    uint64_t *pair_of;  /* the pair each score belongs to */
+    uint64_t count;     /* scores in each array */
+    double violation;   /* the worst one of the base, us */
     struct gain *gains; /* by clock */
 };
 
 enum { SCORE_BASE, SCORE_BEST, SCORE_TRIAL };
 
-/* Numbers in phi, error and the like: one a clock and knot. */
+/* The number of entries in phi, error and similar arrays: one per clock and knot. */
 static uint64_t phi_count(const struct clock_model *m)
 {
     return (uint64_t)m->clocks * m->knots;
 }
 
 /*
- * Trials fit the model in place, without the delays of a fold: phi and D are put aside before, and
- * back afterwards. No look at the trace may come in between, since that makes a new list of pairs.
+ * Trials fit the model in place, without the delays of one fold. So phi and D are saved before a
+ * trial and restored after it. The trace must not be observed in between, because that makes a new
+ * list of pairs.
  */
 static void model_keep(struct choosing *c)
 {
@@ -82,7 +87,9 @@ static double clock_choice_mean_of(const double *values, uint64_t n)
     return sum / (double)(n ? n : 1);
 }
 
-/* The gain of a trial over the best, of some of the delays. */
+/*
+ * Sums from which the mean gain of a trial over the best model is judged, for some of the delays.
+ */
 struct gain {
     double n, sum, squares, old;
 };
@@ -95,7 +102,7 @@ static void gain_add(struct gain *gain, double old, double new)
     gain->old += old;
 }
 
-/* Beyond so many standard errors, and beyond this part of what there was. */
+/* Whether the mean gain exceeds both this many standard errors and this part of the old score. */
 static bool gain_counts(const struct gain *gain, double errors, double part)
 {
     const double n = fmax(gain->n, 1);
@@ -105,9 +112,10 @@ static bool gain_counts(const struct gain *gain, double errors, double part)
 }
 
 /*
- * Whether the trial beats the best by more than chance and by this part of it: for all clocks, or
- * for one of them (of which the best one is looked at: it takes more to be no chance) and no worse
- * for all.
+ * Whether the trial beats the best model by more than chance, and by at least this part of its
+ * score. Two standard errors are enough over all clocks. A single clock may also decide, if all
+ * clocks together do not get worse. That clock is picked as the best of many, so it must gain by
+ * four standard errors and four times the part.
  */
 static bool trial_wins(const struct choosing *c, double part)
 {
@@ -131,7 +139,7 @@ static bool trial_wins(const struct choosing *c, double part)
     return gain_counts(&all, errors, one ? 0 : part);
 }
 
-/* The next trial writes over what was the best until now. */
+/* The arrays are swapped: the next trial overwrites the scores of the former best model. */
 static void trial_becomes_best(struct choosing *c)
 {
     double *best = c->scores[SCORE_TRIAL];
@@ -140,9 +148,10 @@ static void trial_becomes_best(struct choosing *c)
 }
 
 /*
- * Score a walk, or the base (NULL), on both folds; the model stays as it is. What one fold leaves
- * out the other fits, so that each delay that was seen last is scored once, by a fit that did not
- * know it. Scores of two models are in the same order, by which they are compared one by one.
+ * Score a walk, or the base (NULL), on both folds, and leave the model as it was. What one fold
+ * leaves out is predicted by the fit to the other, so that each delay of the last observation is
+ * scored once, by a fit that did not see it. All models list their scores in the same order, so
+ * that they can be compared delay by delay.
  */
 static int clock_choice_held_out(struct choosing *c, const struct model_walk *walk, int score)
 {
@@ -163,8 +172,8 @@ static int clock_choice_held_out(struct choosing *c, const struct model_walk *wa
 }
 
 /*
- * Another look at the trace, and the room that its delays need. Each array that was moved is taken
- * over at once, so that it is freed whatever fails after it.
+ * Observe the trace again, and make room for the delays that this finds. Each array is stored as
+ * soon as it has been reallocated, so that it is freed even if a later allocation fails.
  */
 static int choice_observe(struct choosing *c)
 {
@@ -185,7 +194,10 @@ static int choice_observe(struct choosing *c)
     return wide ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* Again as long as there is news of who waits for whom: each look may show others than the last. */
+/*
+ * Alternate between fitting and observing while an observation shows new contradictions: who is
+ * seen to wait for whom depends on the clocks.
+ */
 static int fit_lines(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
@@ -200,9 +212,10 @@ static int fit_lines(struct choosing *c)
 }
 
 /*
- * Each clock's bends (second differences of phi) beside those of the median clock; whether one
- * stands out. Bends that all clocks seem to have are those of the clock that phi is relative to.
- * A factor is the root mean square of a clock's bends in those of the usual clock, at least 1.
+ * Compare each clock's bends (second differences of phi) with those of the median clock, and tell
+ * whether any clock stands out. Bends that all clocks share belong to the clock that phi is
+ * relative to, so the median is subtracted first. A clock's factor is the root mean square of its
+ * bends divided by that of the usual clock, and at least 1.
  */
 static bool clock_choice_find_factors(const struct clock_model *m, struct model_walk *walk,
                                       double *scratch)
@@ -234,9 +247,9 @@ static bool clock_choice_find_factors(const struct clock_model *m, struct model_
 }
 
 /*
- * The best strength of a kind of walks from the kind's own on; a walk is tried until it gets worse,
- * twice in a row, which counts only once some walk has won: the weakest ones differ from lines by
- * nothing.
+ * Find the best strength for this kind of walk, beginning at the kind's own strength and going up.
+ * The search stops after two strengths in a row that are worse, but only once some walk has won:
+ * the weakest walks do not differ from lines, so they neither win nor lose.
  */
 static int clock_choice_try_walks(struct choosing *c, const struct model_walk *kind)
 {
@@ -252,7 +265,7 @@ static int clock_choice_try_walks(struct choosing *c, const struct model_walk *k
         walk.strength = walks[i];
         err = clock_choice_held_out(c, &walk, SCORE_TRIAL);
         if (err == ICTUS_ERR_UNSUPPORTED) {
-            err = ICTUS_OK; /* that one has no solution */
+            err = ICTUS_OK; /* this walk has no solution */
             continue;
         }
         const double score = clock_choice_mean_of(c->scores[SCORE_TRIAL], c->count);
@@ -272,8 +285,9 @@ static int clock_choice_try_walks(struct choosing *c, const struct model_walk *k
 }
 
 /*
- * Then the clocks that move more than the others, each by its own factor. One that wanders among
- * many that do not may be all that a walk is for: alike, the others pay for it.
+ * Then try a factor for each clock that moves more than the others. A single clock that wanders
+ * among many that do not may be the only reason for a walk. With one strength for all, the others
+ * would pay for it.
  */
 static int clock_choice_try_factors(struct choosing *c)
 {
@@ -309,9 +323,9 @@ static void clock_choice_forget_walk(struct clock_choice *choice)
 }
 
 /*
- * The second turn chooses again from the delays as they are seen after the first turn's walk was
- * taken off: in collectives others may be the last to come than seemed so through lines. A turn
- * that chooses the same strength once more ends it.
+ * The second turn chooses again, from the delays as they appear once the first turn's walk has been
+ * subtracted. In collectives the member that comes last may then be another one than lines
+ * suggested. A turn that chooses the same strength again ends the search.
  */
 static int clock_choice_choose_strength(struct choosing *c)
 {
@@ -338,10 +352,10 @@ static int clock_choice_choose_strength(struct choosing *c)
 }
 
 /*
- * Clocks that jump break bounds whatever they are fitted by, and bounds that may not be broken then
- * bend clocks all around. Where some are, a walk by which they count no more than waits competes as
- * well: of clocks that do not jump it predicts less, since the least delays say more than the
- * middle ones.
+ * Clocks that jump break bounds whatever model is fitted, and if bounds must hold, the jump bends
+ * all clocks around it. Where bounds are broken, a walk that counts a broken bound like a wait
+ * competes as well. It is not offered otherwise, because for clocks that do not jump it predicts
+ * worse: the least delays say more than the median ones.
  */
 static int clock_choice_try_even(struct choosing *c)
 {
@@ -355,7 +369,7 @@ static int clock_choice_try_even(struct choosing *c)
     return err || !broken ? err : clock_choice_try_walks(c, &even);
 }
 
-/* The worst of the delays as they are seen now, as a violation. */
+/* The worst violation among the delays as they are seen now, us. */
 static double clock_choice_worst_violation(const struct clock_model *m)
 {
     double worst = 0;
@@ -375,9 +389,9 @@ static double clock_choice_largest_error(const struct clock_model *m)
 }
 
 /*
- * The walk that was chosen last, or the one before again if it is known better, or if the last one
- * leaves a violation that is worse than the base's: where bounds may break, nothing but the usual
- * asymmetry of paths may be left to hold a clock's level.
+ * Use the walk that was chosen last. Return to the one before if that one has the smaller error, or
+ * if the last one leaves a violation worse than the base's: where bounds may break, nothing but the
+ * usual asymmetry of paths may be left to determine a clock's level.
  */
 static int clock_choice_fit_even(struct choosing *c, const struct model_walk *before)
 {
@@ -425,9 +439,8 @@ static double clock_choice_largest_move(const struct clock_model *m)
 }
 
 /*
- * A model that moves times much farther than the violations that it heals answers to something
- * else: waits that grow, or stamps of another kind. What is within its own error is not held
- * against it.
+ * A model that moves times much farther than the violations it heals explains something else: waits
+ * that grow, or stamps of another kind. A move within the model's own error is not held against it.
  */
 static bool moves_too_far(struct choosing *c)
 {
@@ -441,7 +454,7 @@ static bool moves_too_far(struct choosing *c)
     return true;
 }
 
-/* Back to what was known before. */
+/* Discard the fit and return to the base (phi = 0), but keep the discarded phi. */
 static int clock_choice_take_base(struct choosing *c)
 {
     c->choice->kind = CLOCKS_BASE;
@@ -457,8 +470,8 @@ static int clock_choice_take_base(struct choosing *c)
 }
 
 /*
- * A walk, but the lines again where it goes too far; their phi is kept aside. Their D need not be
- * kept: the last look makes new pairs, and another solution finds it.
+ * Fit a walk, and return to the lines if it moves times too far. Only phi of the lines is saved. D
+ * need not be, because the next observation makes new pairs and solving again finds it.
  */
 static int clock_choose_above_lines(struct choosing *c)
 {
@@ -484,8 +497,8 @@ static int clock_choose_above_lines(struct choosing *c)
 }
 
 /*
- * The violations that all models are held against are those of the base, before phi is fitted. A
- * base that violates nothing is left only for lines that predict better.
+ * All models are judged against the violations of the base, before phi is fitted. A base without
+ * violations is given up only for lines that predict better.
  */
 static int choice_make(struct choosing *c)
 {
@@ -505,8 +518,9 @@ static int choice_make(struct choosing *c)
     const double after = ictusi_clock_model_violation(c->m);
     const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     /*
-     * Violations may grow by 0.1 us for each direction of a pair, twice the least scatter of a
-     * delay: that is rounding. A model that predicts worse than the base must at least halve them.
+     * Violations may grow by 0.1 us in each direction of a pair, which is twice the least scatter
+     * of a delay and counts as rounding. A model that predicts worse than the base must at least
+     * halve the violations.
      */
     const bool worse = after > before + 0.1 * (double)(2 * c->m->pair_count) ||
                        (best > base && after > before / 2);
@@ -517,7 +531,7 @@ static int choice_make(struct choosing *c)
     return err;
 }
 
-/* What the base shows may be as far off as what was fitted instead says, and by the fit's error. */
+/* The base may be wrong by as much as the declined fit says, plus the error of that fit. */
 static void clock_choice_add_declined(struct choosing *c)
 {
     for (uint64_t i = 0; i < phi_count(c->m); i++) {

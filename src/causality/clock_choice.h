@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which model of the clocks the messages demand: none beyond what is known, a line a clock, or a
- * walk. What explains delays that it has not seen pays for its freedom; the rest does not.
+ * Which model of the clocks the messages call for: the base (what is known already), one line per
+ * clock, or a random walk of the frequency. A richer model is taken only if it predicts delays that
+ * it was not fitted to.
  */
 #ifndef ICTUS_CAUSALITY_CLOCK_CHOICE_H
 #define ICTUS_CAUSALITY_CLOCK_CHOICE_H
@@ -13,19 +14,19 @@ enum clock_kind { CLOCKS_BASE, CLOCKS_LINES, CLOCKS_WALK };
 struct clock_choice {
     enum clock_kind kind;
     struct model_walk walk;
-    enum clock_kind refused; /* the richest model that was not taken for what it did; or BASE */
+    enum clock_kind refused; /* the richest model that was fitted but not taken, or CLOCKS_BASE */
     double moves, heals; /* of the refused one: the largest move and the largest violation, us */
 };
 
-/* Who looks at the trace. */
+/* The reader of the trace. */
 struct clock_source {
-    /* Apply the model's phi to all times, and have ictusi_clock_model_see() look at the delays. */
+    /* Apply the model's phi to all times and pass the delays to ictusi_clock_model_see(). */
     int (*observe)(struct clock_source *source, struct clock_model *model);
 };
 
 /*
- * Choose and fit; the model is left with the chosen phi, zero for CLOCKS_BASE, and its errors, and
- * the choice is to be freed. Errors: ICTUS_ERR_NOMEM, and the source's.
+ * Choose a model and fit it. The model is left with the chosen phi (zero for CLOCKS_BASE) and its
+ * errors; the choice must be freed. Errors: ICTUS_ERR_NOMEM, and those of the source.
  */
 int ictusi_clock_choice_run(struct clock_model *model, struct clock_source *source,
                             struct clock_choice *choice);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The errors of a clock model: the solution's own standard deviations, and what they hold beside.
- */
+/* The errors of a clock model: the standard deviations of the solution, and what they leave out. */
 #include "causality/cholesky.h"
 #include "causality/clock_private.h"
 #include "causality/clock_solving.h"
@@ -12,10 +10,12 @@
 #include <string.h>
 
 /*
- * Offsets that lie farther off the fit than their standard deviations say have larger ones, all of
- * them: which of two is right the fit cannot know. Every group of clocks that messages do not join
- * both ways may take up one offset a clock with its level. So this is the root of a reduced chi
- * square, and never less than 1: agreement by chance makes no error smaller than it was declared.
+ * How many times their declared standard deviations the archive's offsets err. Where offsets lie
+ * farther from the fit than they declare, all of them are scaled up, because the fit cannot know
+ * which of two is right. This is the root of the reduced chi square. A clock without any pair that
+ * talks both ways may take up one offset with its free level, which costs a degree of freedom. The
+ * result is never less than 1: a good agreement by chance makes no error smaller than it was
+ * declared.
  */
 static double model_doubt(const struct clock_model *m)
 {
@@ -34,9 +34,9 @@ static double model_doubt(const struct clock_model *m)
 }
 
 /*
- * What bounds around contradict the fit by. Up to two scatters a miss is chance. Both clocks get
- * all of it, since nothing tells which of them is off, and so do the knots next to those around the
- * delay.
+ * Add the amount by which nearby bounds contradict the fit. Misses of up to two scatters count as
+ * chance. Nothing tells which of the two clocks is wrong, so both get the whole miss, at the two
+ * knots around the delay and at the next one on either side.
  */
 static void model_add_contradictions(struct clock_model *m)
 {
@@ -58,8 +58,9 @@ static void model_add_contradictions(struct clock_model *m)
 }
 
 /*
- * A rate that changes by r in the middle between two knots leaves the chain of pieces by a quarter
- * of r times their distance, and bends it there by as much as that product in all.
+ * Add the error of interpolating between knots. A rate that changes by r midway between two knots h
+ * apart deviates from the chain of straight pieces by r h / 4. The second difference that it causes
+ * there sums to r h.
  */
 static void model_add_bends(struct clock_model *m)
 {
@@ -76,8 +77,8 @@ static void model_add_bends(struct clock_model *m)
 }
 
 /*
- * The variance of one clock at one knot, relative to the clock that shows the time (us^2): for the
- * functional l' x that this is, l' A^-1 l = |L^-1 D l|^2, with the factor D A D = L L'.
+ * The variance (us^2) of one clock at one knot, relative to the clock that shows the time. For a
+ * linear functional l' x it is l' A^-1 l = |L^-1 D l|^2, with the factorisation D A D = L L'.
  */
 static double knot_variance(const struct solving *s, uint32_t clock, uint32_t knot)
 {
@@ -99,7 +100,7 @@ static double knot_variance(const struct solving *s, uint32_t clock, uint32_t kn
     return square;
 }
 
-/* By the factor: exact. */
+/* The exact variances, from the Cholesky factor. */
 static void variances_solve(const struct solving *s, double *variance)
 {
     const uint32_t knots = s->m->knots;
@@ -109,8 +110,8 @@ static void variances_solve(const struct solving *s, double *variance)
 }
 
 /*
- * phi of a clock at a knot, from the solution. After ictusi_normal_solve() the right side is the
- * solution.
+ * phi of a clock at a knot, from the solution, which ictusi_normal_solve() leaves in the right-hand
+ * side.
  */
 static double clock_errors_drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
 {
@@ -119,7 +120,7 @@ static double clock_errors_drawn_phi(const struct solving *s, uint32_t clock, ui
            at.by[1] * solving_right(s, clock)[at.at[1]];
 }
 
-/* What phi of the clock that shows the time is at a knot, from the solution. */
+/* phi, from the solution, of the clock that shows the time. */
 static double clock_errors_drawn_time(const struct solving *s, uint32_t knot)
 {
     const struct clock_model *m = s->m;
@@ -134,11 +135,11 @@ static double clock_errors_drawn_time(const struct solving *s, uint32_t knot)
 }
 
 /*
- * By how much each clock errs if all pairs' messages take a scatter longer from the lower clock to
- * the higher than back. Programs send and receive in some order, and what that costs is alike in
- * all pairs: along a chain it adds up, where chance would average out. As much more in all delays
- * of a pair as phi_b - phi_a is a constant c more, so the right side is S_ab c at b, and -S_ab c
- * at a.
+ * How far each clock is off if, in all pairs, messages take one scatter longer from the lower clock
+ * to the higher one than back. Programs send and receive in some order, and that bias is alike in
+ * all pairs: along a chain of clocks it adds up, where chance would average out. A constant c added
+ * to all delays of a pair acts like a change of c in phi_b - phi_a, so the right-hand side is S_ab
+ * c at b and -S_ab c at a.
  */
 static void errors_lean(struct solving *s, double *lean)
 {
@@ -166,8 +167,9 @@ static void errors_lean(struct solving *s, double *lean)
 }
 
 /*
- * By draws of the solution, whose standard deviations err by 1/sqrt(2 DRAWS). The seed comes from
- * the model, so that an archive has the same errors each time.
+ * Variances from random draws of the solution. Each standard deviation has a relative error of
+ * 1/sqrt(2 DRAWS). The seed is derived from the model, so that an archive gets the same errors
+ * every time.
  */
 static void variances_draw(struct solving *s, double *variance)
 {
@@ -189,9 +191,10 @@ static void variances_draw(struct solving *s, double *variance)
 }
 
 /*
- * The variances of a solution at the present phi, and its lean. Of lines at the phi of a walk: the
- * unknowns that are nearest to phi are not its own, but what is left of the delays is. Errors:
- * ICTUS_ERR_NOMEM, ICTUS_ERR_UNSUPPORTED.
+ * The variances of a solution at the present phi, and its lean. For lines at the phi of a walk, the
+ * unknowns become those of the nearest lines, while the residuals of the delays remain those of the
+ * walk. So phi is restored after solving_init() has replaced it. Errors: ICTUS_ERR_NOMEM,
+ * ICTUS_ERR_UNSUPPORTED.
  */
 static int errors_solve(struct clock_model *m, const struct model_walk *walk, double *variance,
                         double *lean)
@@ -225,8 +228,9 @@ static int errors_solve(struct clock_model *m, const struct model_walk *walk, do
 }
 
 /*
- * A walk may do all that lines may, and is known no better than they are. Of one that hardly bends
- * the chain of pieces is so stiff that rounding alone ties its level, which lines show.
+ * A walk can do all that lines can, so its error is never smaller than theirs. For a walk that
+ * hardly bends, the chain of pieces is so stiff that rounding alone determines its level; the error
+ * of lines reveals that.
  */
 int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The storage of a model, its delays and what they predict. The equations are in clock_solve.c. */
+/* The storage of a model, its delays, and what they predict. The equations are in clock_solve.c. */
 #include "causality/clock_model.h"
 
 #include "causality/clock_private.h"
@@ -31,9 +31,9 @@ void ictusi_clock_model_fini(struct clock_model *m)
 }
 
 /*
- * phi (or its error) of a clock, us: linear between the two knots around the position. Before the
- * first knot and after the last one the outermost piece is continued, since offsets of the archive
- * may have been measured outside the span of the messages.
+ * phi (or its error) of a clock at a position, us: linear between the two neighbouring knots.
+ * Before the first knot and after the last one the outermost piece is extended, since the archive's
+ * offsets may have been measured outside the span of the messages.
  */
 double ictusi_clock_model_at(const struct clock_model *m, const double *values, uint32_t clock,
                              double position)
@@ -53,22 +53,25 @@ static double clock_model_seen_position(const struct clock_model *m, const struc
     return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
 }
 
-/* What is looked at, and what was known before. */
+/* The observation being read, and the pairs of the previous ones. */
 struct seeing {
     const struct least_delays *d;
     double us_per_tick;
-    const struct model_pair *old; /* the next pair that was seen before, if any is left */
+    const struct model_pair *old; /* the next earlier pair; old_end: none is left */
     const struct model_pair *old_end;
     struct model_delay *next;
 };
 
-/* What phi takes off a time that a clock showed, as a part of the way between knots. */
+/* What phi subtracts from a time that a clock showed, in units of positions. */
 static double clock_model_shown_off(const struct clock_model *m, uint32_t clock, double shown)
 {
     return ictusi_clock_model_at(m, m->phi, clock, shown) * (m->knots - 1) / m->length;
 }
 
-/* What a clock showed, from the time that is left after phi was taken off. */
+/*
+ * What a clock showed, given the time that remains after phi is subtracted. The inverse has no
+ * closed form, so it is found by fixed-point iteration.
+ */
 static double clock_model_shown_at(const struct clock_model *m, uint32_t clock, double position)
 {
     double shown = position;
@@ -78,7 +81,7 @@ static double clock_model_shown_at(const struct clock_model *m, uint32_t clock, 
     return shown;
 }
 
-/* A delay as it is seen with the present phi, from what the clocks showed. */
+/* Recompute a delay for the present phi from what the clocks showed. */
 static void delay_see(const struct clock_model *m, const struct model_pair *pair, int way,
                       struct model_delay *delay)
 {
@@ -91,7 +94,7 @@ static void delay_see(const struct clock_model *m, const struct model_pair *pair
     delay->y = delay->seen + model_shift(m, pair, way, delay->position);
 }
 
-/* What a cell holds, with what the clocks showed: seen had phi subtracted, y has it again. */
+/* The delay that a cell holds. The value seen has phi subtracted already, so y adds it back. */
 static struct model_delay delay_new(const struct clock_model *m, const struct seeing *s,
                                     const struct model_pair *pair, int way, uint64_t i)
 {
@@ -107,10 +110,10 @@ static struct model_delay delay_new(const struct clock_model *m, const struct se
 }
 
 /*
- * The delays of a pair in one direction, in the order of time. Cells without a message have none,
- * so a pair that talks seldom takes little room. Whether this direction contradicts the clocks and
- * had not been seen before. Directions that were known do not count, or looking would go on as long
- * as anything contradicts.
+ * The delays of a pair in one direction, in the order of time. Cells without a message take no
+ * room, so a pair that seldom talks takes little. Returns whether this direction contradicts the
+ * clocks and was not seen before. Directions seen earlier do not count: otherwise the observations
+ * would go on as long as anything contradicts.
  */
 static bool clock_model_fill_way(const struct clock_model *m, struct seeing *s,
                                  struct model_pair *pair, int way, uint64_t row,
@@ -145,7 +148,7 @@ static bool clock_model_fill_way(const struct clock_model *m, struct seeing *s,
     return news && !(before && before->counts[way]);
 }
 
-/* Pairs are in order, both those that were seen before and those that are seen now. */
+/* Both lists of pairs, the earlier ones and those seen now, are sorted. */
 static bool clock_model_is_before(const struct model_pair *old, const struct delay_pair *pair)
 {
     return old->a < pair->a || (old->a == pair->a && old->b < pair->b);
@@ -163,8 +166,8 @@ static void clock_model_see_ways(struct clock_model *m, struct seeing *s, struct
 }
 
 /*
- * The next pair in order, seen before or now or both. Both lists are merged: each step takes the
- * lesser pair of them, or both where they are the same.
+ * The next pair in order, seen before, now, or both. The two lists are merged: each step takes the
+ * lesser pair, or both where they are equal.
  */
 static void clock_model_see_pair(struct clock_model *m, struct seeing *s,
                                  const struct delay_pair **seen, const struct delay_pair *seen_end)
@@ -185,10 +188,11 @@ static void clock_model_see_pair(struct clock_model *m, struct seeing *s,
 }
 
 /*
- * What was seen before and is not now is still true: only the latest of a collective's members is
- * seen to hold up the others, and who is the latest depends on the clocks. Each look adds a few of
- * the bounds that there are, and the clocks must not forget the last ones. What was seen with cells
- * of another length cannot be kept. Old delays are copied before their list is freed.
+ * Merge an observation with the earlier ones. A delay that was seen before remains a true bound
+ * even if it is not seen now. Of a collective's members only the latest is seen to hold up the
+ * others, and which one that is depends on the clocks. Each observation thus adds a few of the
+ * existing bounds, and the earlier ones must not be lost. Delays from cells of another length
+ * cannot be kept. The old delays are copied before their list is freed.
  */
 int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, double us_per_tick)
 {
@@ -217,8 +221,8 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
 }
 
 /*
- * A delay below 0 is a message that arrives before it was sent. Only the worst one of each ordered
- * pair counts: others of the same pair are mended by the same shift.
+ * A negative delay is a message that arrives before it was sent. Only the worst one of each ordered
+ * pair counts, because one shift mends all the others.
  */
 double ictusi_clock_model_violation(const struct clock_model *m)
 {
@@ -238,13 +242,13 @@ double ictusi_clock_model_violation(const struct clock_model *m)
 
 /*
  * Models are compared by how well they predict the cells that were held out. The score of a delay
- * is ln(1 + |r| / 0.1 us): it grows slowly, so that a few late messages, which no clock explains,
- * do not decide between models.
+ * with residual r is ln(1 + |r| / 0.1 us). It grows slowly, so that a few late messages, which no
+ * clock explains, do not decide between models.
  */
 uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double *score,
                                   uint64_t *pair_of)
 {
-    const double unit = 0.1; /* us: errors below do not matter */
+    const double unit = 0.1; /* us: smaller errors do not matter */
     uint64_t n = 0;
     for (uint64_t i = 0; i < m->pair_count; i++) {
         const struct model_pair *pair = &m->pairs[i];
@@ -261,7 +265,10 @@ uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double 
     return n;
 }
 
-/* Waiting only lengthens a delay, so D is the least residual; the steps then refine it. */
+/*
+ * Waiting only lengthens a delay, so the least residual is the first guess for D. The steps refine
+ * it.
+ */
 void ictusi_model_least_guess(const struct clock_model *m, struct model_pair *pair, int way,
                               int fold)
 {
@@ -289,8 +296,8 @@ double ictusi_model_median(double *values, uint32_t n)
 }
 
 /*
- * The residuals e are waits, about exponential, whose median is ln 2 times their mean. The median
- * stands for the scale, since the mean of waits is ruled by a few long ones.
+ * The residuals e are waits, which are about exponential, with a median of ln 2 times the mean. The
+ * scale is taken from the median, since a few long waits dominate the mean.
  */
 void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, int way, int fold)
 {
@@ -307,8 +314,8 @@ void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, i
 }
 
 /*
- * One step of iteratively reweighted least squares for D of a pair in one direction, us:
- * D <- D + sum(w r) / sum(w). Weights follow model_weight(), so short waits count most.
+ * One step of iteratively reweighted least squares for D of a pair in one direction, us: D <- D +
+ * sum(w r) / sum(w). The weights are those of model_weight(), so that short waits count most.
  */
 static void delay_step(const struct clock_model *m, struct model_pair *pair, int way, int fold)
 {

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each clock shows too much, as far as messages, clock offsets and the nature of oscillators
- * tell. Unknown are phi_u(t) of each clock u, a line or a chain of straight pieces between knots,
- * and the least delay D >= 0 of each ordered pair of clocks. The least delay y that was seen in a
- * cell of time is
+ * How far each clock is ahead of the common time, as far as messages, recorded clock offsets and
+ * the nature of oscillators tell. The unknowns are phi_u(t) of each clock u, which is a line or a
+ * chain of straight pieces between knots, and the least delay D >= 0 of each ordered pair of
+ * clocks. The least delay y that was seen in a cell of time is
  *
- *     y = phi_b(t) - phi_a(t) + D_ab + e,   e >= 0.
+ *       y = phi_b(t) - phi_a(t) + D_ab + e,   e >= 0,
  *
- * All times of the model are microseconds; positions in time go from 0 to knots - 1.
+ * where e is time spent waiting. All times in the model are microseconds; positions in time run
+ * from 0 to knots - 1.
  */
 #ifndef ICTUS_CAUSALITY_CLOCK_MODEL_H
 #define ICTUS_CAUSALITY_CLOCK_MODEL_H
 
 #include "causality/least_delays.h"
 
-/* Cells of time at most. */
+/* The largest number of cells of time. */
 enum { MODEL_CELLS_MAX = 64 };
 
 /* The least delay of an ordered pair of clocks in one cell. */
 struct model_delay {
     uint32_t cell;
     double position;
-    double seen; /* with the present phi applied */
+    double seen; /* after subtracting the present phi */
     double y;
-    double sent, received; /* as the clocks showed them, as positions */
-    bool now;              /* whether the last look saw it */
+    double sent, received; /* what the clocks showed, as positions */
+    bool now;              /* seen by the last observation */
 };
 
 /* An unordered pair a < b: [0] from a to b, [1] from b to a. */
@@ -32,12 +33,12 @@ struct model_pair {
     uint32_t a, b;
     struct model_delay *delays[2];
     uint32_t counts[2];
-    uint32_t now[2];  /* of them the last look's: 0 where all delays are bounds alone */
+    uint32_t now[2];  /* how many the last observation saw; 0: all are earlier bounds */
     double least[2];  /* D */
     double spread[2]; /* scale of e */
 };
 
-/* A clock offset of the archive: phi of this clock less that of the reference. */
+/* A clock offset from the archive: phi of this clock minus phi of the reference. */
 struct model_offset {
     uint32_t clock;
     double position, value, sd;
@@ -45,9 +46,9 @@ struct model_offset {
 
 /* How much the clocks may wander. */
 struct model_walk {
-    double strength; /* of the frequency's random walk, 1/sqrt(s); 0: lines */
-    bool apart;      /* each clock by its own factor */
-    bool even;       /* a bound that is broken counts as a wait does: clocks jump */
+    double strength; /* of the random walk of frequency, 1/sqrt(s); 0: lines */
+    bool apart;      /* each clock has its own factor */
+    bool even;       /* a broken bound weighs as much as a wait: for clocks that jump */
     double *factor;  /* by clock */
 };
 
@@ -57,22 +58,24 @@ struct clock_model {
     struct model_pair *pairs;
     struct model_delay *delays;
     uint64_t pair_count, delay_count;
-    uint64_t news;    /* directions that the last look saw first, and that contradict the clocks */
-    uint32_t *degree; /* by clock: with how many others it talks both ways */
+    uint64_t news;    /* directions first seen by the last observation that contradict the clocks */
+    uint32_t *degree; /* by clock: the number of others it exchanges messages with both ways */
     struct model_offset *offsets;
     uint64_t offset_count;
     uint32_t reference;
-    bool mean_is_time; /* the reference wanders: the mean clock shows the time */
+    bool mean_is_time; /* the reference wanders, so the mean clock shows the time */
     double *phi;       /* clocks x knots */
-    double *error;     /* the same: what is about 2 standard deviations, relative to that clock */
+    double *error; /* the same: about 2 standard deviations, relative to the clock of the time */
 };
 
-/* offsets become the model's own. Errors: ICTUS_ERR_NOMEM. */
+/* The caller fills in offsets, which the model then owns. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_clock_model_init(struct clock_model *model, uint32_t clocks, uint32_t knots,
                             double length_us);
 void ictusi_clock_model_fini(struct clock_model *model);
 
-/* Add what was seen with the present phi applied to what was seen before. Errors: ICTUS_ERR_NOMEM.
+/*
+ * Add an observation, made with the present phi applied, to the earlier ones. Errors:
+ * ICTUS_ERR_NOMEM.
  */
 int ictusi_clock_model_see(struct clock_model *model, const struct least_delays *delays,
                            double us_per_tick);
@@ -81,15 +84,16 @@ int ictusi_clock_model_see(struct clock_model *model, const struct least_delays 
 double ictusi_clock_model_violation(const struct clock_model *model);
 
 /*
- * Fit phi and D, beginning with the present ones (afresh: D is unknown). fold: cells to leave out,
- * 0 or 1, or -1 for none. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_UNSUPPORTED (no solution).
+ * Fit phi and D. The fit starts from the present values; with afresh set, D counts as unknown.
+ * fold: the cells to leave out, 0 or 1, or -1 for none. Errors: ICTUS_ERR_NOMEM,
+ * ICTUS_ERR_UNSUPPORTED (no solution).
  */
 int ictusi_clock_model_solve(struct clock_model *model, const struct model_walk *walk, int fold,
                              int steps, bool afresh);
 
 /*
- * How well the cells of a fold are predicted: one number a delay in score, and the pair it is of;
- * @return how many.
+ * How well the cells of a fold are predicted: for each delay, its score and the pair it belongs to.
+ * @return their number.
  */
 uint64_t ictusi_clock_model_score(const struct clock_model *model, int fold, double *score,
                                   uint64_t *pair_of);
@@ -97,20 +101,20 @@ uint64_t ictusi_clock_model_score(const struct clock_model *model, int fold, dou
 /* Fit D alone. */
 void ictusi_clock_model_delays_only(struct clock_model *model, int fold);
 
-/* Fill in error; after a solution with this walk. Errors: as above. */
+/* Fill in error, after a solution with this walk. Errors: as above. */
 int ictusi_clock_model_errors(struct clock_model *model, const struct model_walk *walk);
 
 /*
- * Take the reference's phi off all: what moves all clocks alike cannot be seen, and the reference
- * is the archive's master, whose clock shows the time. Where it is known to wander more than the
- * others only its level and slope are taken off.
+ * Subtract the reference's phi from all clocks. What moves all clocks alike cannot be seen, and the
+ * reference is the archive's master, whose clock shows the time. Where the reference is known to
+ * wander more than the others, only its level and slope are subtracted.
  */
 void ictusi_clock_model_align(struct clock_model *model);
 
-/* Back to phi = 0: that may be as far off as the phi that is declined, and as that may err. */
+/* Return to phi = 0. The error grows by the phi that is given up. */
 void ictusi_clock_model_decline(struct clock_model *model);
 
-/* phi or error at a position, which goes on straight beyond the ends. */
+/* phi or error at a position; the outermost pieces extend beyond the ends. */
 double ictusi_clock_model_at(const struct clock_model *model, const double *values, uint32_t clock,
                              double position);
 

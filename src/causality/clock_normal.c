@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Share of the first r' M^-1 r at which the iteration ends: the step is known to ten digits. */
+/*
+ * The iteration ends when r' M^-1 r has fallen to this share of its first value, which leaves ten
+ * correct digits.
+ */
 static const double enough = 1e-20;
 
 static double *normal_own(const struct normal *s, uint64_t clock)
@@ -32,8 +35,8 @@ int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t 
     s->right = calloc(s->n + 1, sizeof *s->right);
     s->pinned = calloc((uint64_t)NORMAL_PINS * nb + 1, sizeof *s->pinned);
     /*
-     * Dense: the matrix, and the scale of each row. Else: a factor and its scales for each clock;
-     * four vectors of the iteration, and what ictusi_normal_draw() works in.
+     * The dense solver needs the matrix and a scale per row. The iterative one needs a factor and
+     * its scales per clock, four vectors, and the work space of ictusi_normal_draw().
      */
     const uint64_t room = dense ? s->n * s->n : clocks * (square + nb);
     double **const solver = dense ? &s->matrix : &s->inverse;
@@ -69,7 +72,7 @@ void ictusi_normal_clear(struct normal *s)
     memset(s->right, 0, s->n * sizeof *s->right);
 }
 
-/* sign * block into the matrix, at the rows of one clock and the columns of another. */
+/* Add sign * block to the matrix, in the rows of one clock and the columns of another. */
 static void matrix_add(const struct normal *s, uint64_t clock, uint64_t other, const double *block,
                        double sign)
 {
@@ -82,9 +85,10 @@ static void matrix_add(const struct normal *s, uint64_t clock, uint64_t other, c
 }
 
 /*
- * An edge's (x_b - x_a)' S (x_b - x_a) adds S at (a, a) and (b, b) and takes it off at (a, b) and
- * (b, a): the Laplacian of a graph whose weights are matrices. Moving all clocks alike changes none
- * of these terms: without the pins, and what is known of single clocks, A would be singular.
+ * An edge's (x_b - x_a)' S (x_b - x_a) adds S at (a, a) and (b, b) and subtracts it at (a, b) and
+ * (b, a): this is the Laplacian of a graph whose weights are matrices. Moving all clocks alike
+ * changes none of these terms, so A would be singular without the pins and what is known of single
+ * clocks.
  */
 static void matrix_fill(const struct normal *s)
 {
@@ -117,9 +121,9 @@ static double *normal_inverse_at(const struct normal *s, uint64_t clock)
 }
 
 /*
- * The preconditioner M (block Jacobi): the blocks on A's diagonal, factorised. Each holds the
- * clock's own terms, its part of the pins, and S of all its edges. They are principal submatrices
- * of A, so where one is not positive definite A is not either.
+ * Factorise the preconditioner M (block Jacobi), which consists of the blocks on A's diagonal. Each
+ * holds the clock's own terms, its part of the pins, and S of all its edges. The blocks are
+ * principal submatrices of A, so if one is not positive definite, A is not either.
  */
 static bool diagonal_factorise(const struct normal *s)
 {
@@ -156,7 +160,7 @@ bool ictusi_normal_factorise(struct normal *s)
     return ictusi_cholesky_factorise(s->matrix, (uint32_t)s->n, s->scale);
 }
 
-/* y += block x. */
+/* y += block * x. */
 static void block_multiply(const double *block, const double *x, double *y, uint32_t nb)
 {
     for (uint32_t i = 0; i < nb; i++) {
@@ -166,7 +170,7 @@ static void block_multiply(const double *block, const double *x, double *y, uint
     }
 }
 
-/* y += S (x_b - x_a) at b, and less at a. */
+/* Add S (x_b - x_a) to y at b, and subtract it at a. */
 static void edge_multiply(const struct normal *s, uint64_t e, const double *x, double *y)
 {
     const double *block = normal_block(s, e);
@@ -185,8 +189,9 @@ static void edge_multiply(const struct normal *s, uint64_t e, const double *x, d
 }
 
 /*
- * y = A x, without a matrix: time in proportion to the edges. The pins couple each clock with all
- * others; as outer products of rank one they cost two passes over x.
+ * y = A x, without forming the matrix: the time is proportional to the number of edges. The pins
+ * couple each clock with all others, but as outer products of rank one they cost only two passes
+ * over x.
  */
 static void normal_multiply(const struct normal *s, const double *x, double *y)
 {
@@ -209,7 +214,7 @@ static void normal_multiply(const struct normal *s, const double *x, double *y)
     }
 }
 
-/* z = M^-1 r, clock by clock. */
+/* z = M^-1 r, one clock at a time. */
 static void diagonal_solve(const struct normal *s, const double *r, double *z)
 {
     const uint64_t square = (uint64_t)s->nb * s->nb;
@@ -230,11 +235,11 @@ static double vectors_product(const double *a, const double *b, uint64_t n)
 }
 
 /*
- * Preconditioned conjugate gradients for A x = right, from x = 0: r is the residual, z = M^-1 r,
- * p the direction, q = A p, rho = r' z. Without rounding n steps are enough.
+ * Preconditioned conjugate gradients for A x = right, from x = 0. r is the residual, z = M^-1 r, p
+ * the direction, q = A p, and rho = r' z. Without rounding, n steps would be enough.
  *
- * Whatever step it stops at, the iterate has gone down, so that one that needs more steps than it
- * gets is a shorter step of the fit, and no wrong one.
+ * Every iterate has a lower objective than the one before. So if the limit on the steps is reached,
+ * the result is a shorter step of the fit, not a wrong one.
  */
 static void gradients_solve(struct normal *s)
 {
@@ -254,7 +259,7 @@ static void gradients_solve(struct normal *s)
         normal_multiply(s, p, q);
         const double alpha = rho / vectors_product(p, q, s->n);
         if (!(alpha > 0) || !isfinite(alpha)) {
-            break; /* rounding has used up what there was to gain */
+            break; /* rounding has used up what was left to gain */
         }
         for (uint64_t i = 0; i < s->n; i++) {
             x[i] += alpha * p[i];
@@ -279,9 +284,9 @@ void ictusi_normal_solve(struct normal *s)
 }
 
 /*
- * A vector of a block's covariance: the columns of its Cholesky factor times normal numbers. A
- * block of less than full rank, as of a pair whose delays tell of the slope alone, leaves rounding
- * errors for pivots, which count as 0. work: nb x nb.
+ * A random vector with the block as its covariance: the columns of its Cholesky factor times normal
+ * random numbers. A block may lack full rank, such as that of a pair whose delays determine the
+ * slope only. Its pivots are then rounding errors, which count as 0. work: nb x nb.
  */
 static void block_draw(const double *block, double *work, double *out, uint64_t nb, struct rng *rng)
 {
@@ -306,8 +311,8 @@ static void block_draw(const double *block, double *work, double *out, uint64_t 
 }
 
 /*
- * One independent part for each term of A, of that term's covariance: covariances of independent
- * parts add up, here to A.
+ * Draw one independent vector for each term of A, with that term as its covariance. Covariances of
+ * independent vectors add up, here to A.
  */
 void ictusi_normal_draw(struct normal *s, struct rng *rng)
 {

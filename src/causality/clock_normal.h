@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The normal equations of a clock model's step, in the shape that they have: with a block of nb
- * unknowns a clock,
+ * The normal equations of one step of a clock model, in their natural shape. With a block of nb
+ * unknowns per clock,
  *
- *     A = sum over clocks of O_u + sum over edges of (b - a)' S_ab (b - a) + pin sum_f l_f' l_f
+ *       A = sum over clocks of O_u + sum over edges of (b - a)' S_ab (b - a) + pin sum_f l_f' l_f
  *
  * where O_u holds what is known of one clock, S_ab what is known of the difference of two, and l_f
  * is a functional of the mean clock. A few clocks are solved for densely (Cholesky), many by
- * conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the clocks' own blocks: A is a
- * graph's Laplacian of blocks, and a step of the iteration costs what there are edges. What many
- * clocks' errors are is drawn: as A is a sum of squares, a vector b of covariance A takes a few
- * normal numbers an edge, and A^-1 b has the covariance A^-1.
+ * conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the clocks' own blocks: A is
+ * the Laplacian of a graph with matrices as weights, and a step of the iteration costs time in
+ * proportion to the edges. The errors of many clocks are estimated by random draws. As A is a sum
+ * of squares, a random vector b with covariance A takes only a few normal random numbers per edge,
+ * and A^-1 b has the covariance A^-1.
  */
 #ifndef ICTUS_CAUSALITY_CLOCK_NORMAL_H
 #define ICTUS_CAUSALITY_CLOCK_NORMAL_H
@@ -20,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* More clocks than this are solved for by conjugate gradients. */
+/* Beyond this number of clocks, conjugate gradients are used. */
 enum { NORMAL_DENSE_MAX = 120 };
 
 struct normal_edge {
@@ -37,30 +38,30 @@ struct normal {
     double *own;    /* clocks x nb x nb */
     double *blocks; /* edges x nb x nb */
     double *right;  /* n; the solution after ictusi_normal_solve() */
-    double *pinned; /* pins x nb: l_f of any clock */
-    double pin;     /* the weight of their sums over all clocks */
+    double *pinned; /* pins x nb: l_f, which is the same for each clock */
+    double pin;     /* weight of the sums of l_f over all clocks */
     bool dense;
     double *matrix, *scale;    /* dense: n x n and n */
-    double *inverse, *vectors; /* else: clocks x (nb + 1) x nb, factors and scales; work */
+    double *inverse, *vectors; /* else: clocks x (nb + 1) x nb, factors and scales; work space */
 };
 
 /*
- * Room for so many clocks and edges, which are to be filled in, as are pinned and pin. dense: as a
- * whole matrix. Errors: ICTUS_ERR_NOMEM.
+ * Allocate room for this many clocks and edges. The caller fills them in, and pinned and pin.
+ * dense: store the whole matrix. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t edges, bool dense);
 void ictusi_normal_fini(struct normal *s);
 
-/* All of A and the right side become 0; edges stay. */
+/* Set all of A and the right-hand side to 0; the edges stay. */
 void ictusi_normal_clear(struct normal *s);
 
-/* After A is filled in. False where it is not positive definite. */
+/* Call after A is filled in. Returns false if A is not positive definite. */
 bool ictusi_normal_factorise(struct normal *s);
 
-/* The right side becomes the solution; after factorising. */
+/* Replace the right-hand side by the solution; call after factorising. */
 void ictusi_normal_solve(struct normal *s);
 
-/* The right side becomes a random vector of covariance A; not where it is dense. */
+/* Replace the right-hand side by a random vector with covariance A; not for the dense solver. */
 void ictusi_normal_draw(struct normal *s, struct rng *rng);
 
 #endif

@@ -7,13 +7,13 @@
 
 #include <math.h>
 
-/* Scatter that a least delay has at least, us: resolution, cache misses. */
+/* The least scatter of a least delay, us: clock resolution, cache misses. */
 #define MODEL_SCATTER 0.05
 
-/* Of an archive's clock offset that says 0, us. */
+/* The standard deviation assumed for an archive's clock offset that declares 0, us. */
 #define MODEL_OFFSET_SD 0.25
 
-/* What phi adds to a delay of a pair. */
+/* What phi adds to a delay of a pair, us. */
 static inline double model_shift(const struct clock_model *m, const struct model_pair *pair,
                                  int way, double position)
 {
@@ -22,15 +22,16 @@ static inline double model_shift(const struct clock_model *m, const struct model
     return way ? -forth : forth;
 }
 
-/* Whether both directions tell how long messages take. */
+/* Whether both directions were observed, so that the length of a round trip is known. */
 static inline bool model_talks_both_ways(const struct model_pair *pair)
 {
     return pair->now[0] && pair->now[1];
 }
 
 /*
- * Whether a delay tells how long a pair's messages wait. Those of former looks are of members that
- * waited for others, as it turned out: bounds, which say no more than that of what is seen now.
+ * Whether a delay says how long a pair's messages wait. Delays of earlier observations belong to
+ * members that turned out to have waited for others. Where the direction is still observed now,
+ * they are bounds and no more.
  */
 static inline bool model_tells(const struct model_pair *pair, int way,
                                const struct model_delay *delay)
@@ -45,13 +46,16 @@ static inline double model_residual(const struct clock_model *m, const struct mo
     return delay->y - model_shift(m, pair, way, delay->position) - pair->least[way];
 }
 
-/* Pairs of neighbouring cells are left out in turn. */
+/* A fold leaves out every other pair of neighbouring cells. */
 static inline bool model_is_held(const struct model_delay *delay, int fold)
 {
     return fold >= 0 && delay->cell / 2 % 2 == (uint32_t)fold;
 }
 
-/* Loss of e: quadratic below and to scatter^2 / spread, then linear: waits are exponential. */
+/*
+ * The weight that gives the loss of e: quadratic up to scatter^2 / spread, then linear, because
+ * waits are exponential.
+ */
 static inline double model_weight(double spread, double e)
 {
     const double square = MODEL_SCATTER * MODEL_SCATTER;
@@ -59,10 +63,13 @@ static inline double model_weight(double spread, double e)
 }
 
 /*
- * The same of one delay of a pair: one that does not tell of waits counts where it forbids. Where
- * no message goes back, a step passes as waiting one way, and as a broken bound the other way; were
- * the second one forbidden, all clocks further on would follow the one that jumped. So both count
- * alike there, as they do of clocks that jump (even): a regression to the median.
+ * The weight of one delay of a pair. A delay that says nothing about waits counts only where it is
+ * violated (e < 0), and a violation weighs more than any wait.
+ *
+ * If no message goes back, a clock that steps shows as a wait one way and as a broken bound the
+ * other way. If broken bounds were forbidden there, all clocks beyond would follow the one that
+ * jumped. So both count alike there, as they do for clocks that jump (even), which makes it a
+ * regression to the median.
  */
 static inline double model_delay_weight(const struct model_pair *pair, int way,
                                         const struct model_delay *delay, double e, bool even)
@@ -76,9 +83,9 @@ static inline double model_delay_weight(const struct model_pair *pair, int way,
 }
 
 /*
- * Whether some bound of a pair is broken by more than ten scatters: a clock jumped, or bent more
- * than its knots can follow. Such a bound holds both D down, to nothing, and all other delays of
- * the pair then lie off by as much as D is too small.
+ * Whether some bound of a pair is broken by more than ten scatters, because a clock jumped or bent
+ * more than its knots can follow. Such a bound forces both D towards 0, and all other delays of the
+ * pair are then off by the amount by which D is too small.
  */
 static inline bool model_contradicts(const struct clock_model *m, const struct model_pair *pair)
 {
@@ -104,14 +111,14 @@ static inline double model_offset_residual(const struct clock_model *m,
            ictusi_clock_model_at(m, m->phi, m->reference, o->position);
 }
 
-/* D as the least that is left, or 0 where nothing is. */
+/* Set D to the least residual, or to 0 if there is none. */
 void ictusi_model_least_guess(const struct clock_model *model, struct model_pair *pair, int way,
                               int fold);
 
-/* The middle of values, or the mean of the middle two; sorts them in place, n > 0. */
+/* The median of n > 0 values, or the mean of the middle two; sorts them in place. */
 double ictusi_model_median(double *values, uint32_t n);
 
-/* The scale of e: the median of what is left, at least twice the scatter. */
+/* Set the scale of e: the median residual, at least twice the scatter. */
 void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
                          int fold);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fit of a clock model: iteratively reweighted least squares. Each step solves the normal
- * equations of
+ * The fit of a clock model by iteratively reweighted least squares. Each step solves the normal
+ * equations of the following terms for the change of the unknowns:
  *
- *   loss(y - phi_b + phi_a - D)   of all delays; e < 0 is forbidden, e > 0 a wait
- *   D >= 0
- *   (D_ab - D_ba) / 2             near 0 within a part of the half round trip
- *   phi_u - phi_ref - value       of the archive's offsets (Student, 2 degrees of freedom)
- *   second differences of phi     a random walk of the frequency (Huber: it may step)
- *   drift and level of phi        near 0: crystals are sold within +-50 ppm
+ *     loss(y - phi_b + phi_a - D)   of all delays; e < 0 is forbidden, e > 0 a wait
+ *     D >= 0
+ *     (D_ab - D_ba) / 2             near 0, within a part of the half round trip
+ *     phi_u - phi_ref - value       of the archive's offsets (Student, 2 degrees of freedom)
+ *     second differences of phi     a random walk of the frequency (Huber: it may step)
+ *     drift and level of phi        near 0: crystals are sold within +-50 ppm
  *
- * for the step. Every D meets only the two clocks of its pair, and only their difference, so that
- * it is eliminated before (a Schur complement of one or two unknowns a pair).
+ * Each D occurs only together with the two clocks of its pair, and only with their difference. So
+ * the D are eliminated first (a Schur complement of one or two unknowns per pair).
  */
 #include "causality/clock_private.h"
 #include "causality/clock_solving.h"
@@ -22,16 +22,16 @@
 #include <string.h>
 
 static const double drift_sd = 50e-6;
-static const double level_scale = 1e3;     /* us: a level's pull is bounded beyond */
+static const double level_scale = 1e3;     /* us: beyond it the pull of a level is constant */
 static const double usual_asymmetry = 0.2; /* sd in half round trips, before any is seen */
-static const double most_asymmetry = 0.58; /* uniform in +-h: nothing is known */
-static const double usual_counts = 3;      /* the usual one counts as so many pairs */
+static const double most_asymmetry = 0.58; /* sd if nothing is known: uniform in +-h */
+static const double usual_counts = 3;      /* the usual asymmetry counts as this many pairs */
 static const double least_half_trip = 0.2; /* us */
-static const double huber = 1.5;           /* of second differences and levels, in sd */
-static const double mean_pin = 1e4;        /* of the mean clock, which nobody can see */
-static const double level_damping = 1e-6;  /* of steps: nothing moves where nothing pulls */
+static const double huber = 1.5;           /* limit for second differences and levels, in sd */
+static const double mean_pin = 1e4; /* weight that fixes the mean clock, which cannot be observed */
+static const double level_damping = 1e-6; /* holds whatever no data determine */
 static const double delay_damping = 1e-7;
-static const double hardly = 1e-12; /* what damps the errors, which are to be no smaller for it */
+static const double hardly = 1e-12; /* damping for the errors, which it must not reduce */
 
 static double *clock_solve_own_block(const struct solving *s, uint32_t clock)
 {
@@ -43,7 +43,7 @@ static double *edge_block(const struct solving *s, uint64_t edge)
     return &s->normal.blocks[edge * s->nb * s->nb];
 }
 
-/* phi of all knots from the unknowns. */
+/* phi at all knots from the unknowns. */
 static void phi_from_unknowns(const struct solving *s)
 {
     struct clock_model *m = s->m;
@@ -57,9 +57,9 @@ static void phi_from_unknowns(const struct solving *s)
 }
 
 /*
- * Level and slope (over the whole trace) as functionals of a clock's unknowns. Of knots by least
- * squares over x = -1/2 ... 1/2, whose mean is 0: mean of phi, and sum of x phi over sum of x^2.
- * Of a line they are the unknowns themselves.
+ * Level and slope over the whole trace, as functionals of a clock's unknowns. For knots they are
+ * those of a least-squares line over x = -1/2 ... 1/2, whose mean is 0: the mean of phi, and sum of
+ * x phi over sum of x^2. For a line they are the unknowns themselves.
  */
 static void clock_solve_set_functionals(struct solving *s)
 {
@@ -76,7 +76,7 @@ static void clock_solve_set_functionals(struct solving *s)
     }
 }
 
-/* l' x, for the unknowns of one clock. */
+/* l' x, for the unknowns x of one clock. */
 static double functional_value(const double *l, const double *x, uint32_t n)
 {
     double sum = 0;
@@ -86,9 +86,7 @@ static double functional_value(const double *l, const double *x, uint32_t n)
     return sum;
 }
 
-/*
- * The unknowns that are nearest to the present phi. Lines are fitted to the knots by least squares.
- */
+/* The unknowns nearest to the present phi. Lines are fitted to the knots by least squares. */
 static void unknowns_from_phi(struct solving *s)
 {
     const struct clock_model *m = s->m;
@@ -114,8 +112,8 @@ static void unknowns_from_phi(struct solving *s)
 }
 
 /*
- * A quadratic prior of one functional of a clock, with a target of 0. The right side is the
- * negative gradient at x, since the step is what is solved for.
+ * Add a quadratic prior with target 0 for one functional of a clock. The equations are solved for a
+ * step, so the right-hand side is the negative gradient at x.
  */
 static void clock_solve_add_prior(struct solving *s, uint32_t u, const double *l, double weight)
 {
@@ -130,8 +128,8 @@ static void clock_solve_add_prior(struct solving *s, uint32_t u, const double *l
 }
 
 /*
- * The mean clock keeps its level and slope; steps are damped. The pins' matrix is added by the
- * solver itself (clock_normal.h), their right side here.
+ * Fix the level and slope of the mean clock, and damp the steps. The solver itself adds the matrix
+ * of the pins (clock_normal.h); only their right-hand side is added here.
  */
 static void clock_solve_add_pins(struct solving *s)
 {
@@ -158,14 +156,14 @@ static void clock_solve_add_pins(struct solving *s)
 }
 
 /*
- * What is known of crystals without any message. Levels are Huber's: a quadratic pull within 1.5
- * scales, and beyond a constant one, by the weight of a reweighted least squares step.
+ * What is known of crystals without any message. Levels have a Huber loss: a quadratic pull within
+ * 1.5 scales and a constant one beyond, expressed as the weight of a reweighted least squares step.
  */
 static void clock_solve_add_oscillators(struct solving *s)
 {
     const struct clock_model *m = s->m;
     const double drift = drift_sd * m->length;
-    /* Clocks that agreed once may have drifted apart since. */
+    /* Clocks that once agreed may have drifted apart since. */
     const double scale = s->posterior ? hypot(level_scale, drift) : level_scale;
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double level =
@@ -177,11 +175,11 @@ static void clock_solve_add_oscillators(struct solving *s)
 }
 
 /*
- * The frequency walks by strength * sqrt(t). A second difference of phi over knots that are h apart
- * weighs the steps of the frequency by a triangle of height h, whose square integrates to 2/3 h^3:
- * this is its variance, for a strength of 1. Neighbouring second differences are correlated (1/4)
- * and count as independent. Huber: a rate that steps costs in proportion to the step, not to its
- * square.
+ * The frequency walks by strength * sqrt(t). A second difference of phi over knots h apart weighs
+ * the steps of the frequency by a triangle of height h, whose square integrates to 2/3 h^3. That is
+ * its variance for a strength of 1. Neighbouring second differences are correlated (1/4) but are
+ * treated as independent. The Huber loss makes the cost of a step in the rate proportional to the
+ * step, not to its square.
  */
 static void clock_solve_add_bends(struct solving *s)
 {
@@ -205,7 +203,7 @@ static void clock_solve_add_bends(struct solving *s)
     }
 }
 
-/* weight * (phi_b - phi_a)'s basis at a position, with this much left to explain. */
+/* Add the term of phi_b - phi_a at a position, with this weight and this residual. */
 static void clock_solve_add_difference(struct solving *s, uint64_t edge, const struct basis *at,
                                        double weight, double rest)
 {
@@ -227,10 +225,11 @@ static int ratio_compare(const void *a, const void *b)
 }
 
 /*
- * How many times their standard deviations the offsets of the usual clock err, at least 1: of each
- * clock's the upper middle one, of two the larger, and of all clocks' the median. One
- * offset that lies among many stays alone, but where two of one clock contradict each other none
- * is to be believed before the other: their mean is nearer to the truth than one of them.
+ * How many times their standard deviations the offsets of the usual clock err, and at least 1. Each
+ * clock contributes the upper median of its own offsets (of two, the larger), and the median over
+ * all clocks is taken. So one outlier among many offsets of a clock has no effect. If the only two
+ * contradict each other, neither deserves more trust, and their mean is nearer to the truth than
+ * either.
  */
 static double offsets_scatter(const struct solving *s)
 {
@@ -250,7 +249,10 @@ static double offsets_scatter(const struct solving *s)
     return clocks ? fmax(ictusi_model_median(ratios, clocks), 1) : 1;
 }
 
-/* The first steps trust nobody fully: an archive that is wrong must not decide the rest. */
+/*
+ * In the first steps no offset is fully trusted, so that a wrong archive does not determine the
+ * rest.
+ */
 static void clock_solve_add_offsets(struct solving *s)
 {
     enum { WARY_STEPS = 4 };
@@ -263,8 +265,9 @@ static void clock_solve_add_offsets(struct solving *s)
         const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : scatter);
         const double rest = model_offset_residual(m, o);
         /*
-         * Student's weight of 2 degrees of freedom, scaled to 1 / sd^2 where nothing is left. At
-         * first as if each erred by 5 us more, with the tails of a Cauchy distribution.
+         * The weight of Student's distribution with 2 degrees of freedom, scaled to 1 / sd^2 for a
+         * residual of 0. In the first steps each offset is treated as if it erred by 5 us more,
+         * with the tails of a Cauchy distribution.
          */
         const double weight = s->step < WARY_STEPS && !s->posterior
                                   ? 1 / (25 + sd * sd + rest * rest)
@@ -275,9 +278,9 @@ static void clock_solve_add_offsets(struct solving *s)
 }
 
 /*
- * What a delay is worth to the error: its typical wait. Where no message goes back, nothing tells
- * waits that grow from clocks that drift apart, and where bounds are broken, all delays are off
- * alike; then all of a pair's delays count as one.
+ * What a delay contributes to the errors: its typical wait is its standard deviation. If no message
+ * goes back, growing waits cannot be told from clocks that drift apart. If bounds are broken, all
+ * delays are off alike. In both cases the delays of a pair count as one.
  */
 static double posterior_weight(const struct model_pair *pair, int way, bool apart)
 {
@@ -287,13 +290,13 @@ static double posterior_weight(const struct model_pair *pair, int way, bool apar
 }
 
 /*
- * The delays of one direction: into the pair's block and side, and into its D's row. With the basis
- * b of a delay's position the step d of phi_b - phi_a and the step of D are to minimise
+ * Accumulate the delays of one direction into the pair's block and side, and into the row of its D.
+ * With the basis b at a delay's position, the step d of phi_b - phi_a and the step dD of D minimise
  *
- *   sum of w (r - sign b' d - dD)^2,    sign = -1 for delays from b to a,
+ *     sum of w (r - sign b' d - dD)^2,    sign = -1 for delays from b to a.
  *
- * of which block takes w b b', side sign w r b, coupling sign w b (its product of d and dD), and
- * sums the numbers w and w r of dD.
+ * Of this, block receives w b b', side receives sign w r b, coupling receives sign w b (the product
+ * of d and dD), and sums receives w and w r for dD.
  */
 static void clock_solve_collect_way(struct solving *s, uint64_t edge, int way, double sums[2],
                                     double *coupling)
@@ -313,8 +316,8 @@ static void clock_solve_collect_way(struct solving *s, uint64_t edge, int way, d
         }
         const double r = model_residual(s->m, pair, way, k);
         /*
-         * At the start the sum of absolute values (a regression to the median) needs no scale of
-         * the waits, which is not known yet.
+         * The first step minimises the sum of absolute values (a regression to the median), which
+         * needs no scale of the waits: that is not known yet.
          */
         const double w = s->posterior ? (model_tells(pair, way, delay) ? worth : 0)
                          : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
@@ -333,11 +336,11 @@ static void clock_solve_collect_way(struct solving *s, uint64_t edge, int way, d
 }
 
 /*
- * The 2 x 2 system of a pair's D, and its inverse. Beside the delays: tie, the weight of
- * (D_ab - D_ba)^2 from how unequal paths usually are, which stands off the diagonal as well; and
- * below, which pulls a D that is negative back to 0, as stiffly as all of the pair's delays
- * together, if they were forbidden, could pull it down: a trip takes no less than nothing, however
- * many bounds a jump breaks.
+ * The 2 x 2 system of a pair's D, and its inverse. Two terms are added to the delays. tie is the
+ * weight of (D_ab - D_ba)^2, which comes from how asymmetric paths usually are, and also appears
+ * off the diagonal. below pulls a negative D back to 0, because a message cannot take less than no
+ * time. It is as stiff as all delays of the pair together could be if they were broken bounds, so
+ * that it holds however many bounds a jump breaks.
  */
 static void pair_eliminate(struct solving *s, const struct model_pair *pair, double sums[2][2],
                            struct eliminated *e)
@@ -346,7 +349,7 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     const double square = MODEL_SCATTER * MODEL_SCATTER;
     const bool both = model_talks_both_ways(pair);
     double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
-    if (s->contradicts) { /* held down: how long a trip takes is not known */
+    if (s->contradicts) { /* broken bounds hold D down, so the round trip is not known */
         half = fmax(half, fmax(pair->spread[0], pair->spread[1]));
     }
     const uint32_t few = degree[pair->a] < degree[pair->b] ? degree[pair->a] : degree[pair->b];
@@ -355,7 +358,7 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     double diagonal[2];
     for (int way = 0; way < 2; way++) {
         double below = pair->least[way] < 0 ? fmax(pair->counts[way], 1) / square : 0;
-        if (s->posterior) { /* one bound alone does not say how far beyond it the clocks are */
+        if (s->posterior) { /* one bound alone does not say how far the clocks are from it */
             below = below > 0 && both ? 1 / fmax(half * half, 1) : 0;
         }
         const double other = both ? pair->least[!way] : pair->least[way];
@@ -369,8 +372,8 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
 }
 
 /*
- * Take the D out of the pair's block and side: the Schur complement S - C' M^-1 C and
- * side - C' M^-1 pull, with M the pair's 2 x 2 matrix and C both couplings.
+ * Eliminate the D from the pair's block and side by the Schur complement: S - C' M^-1 C and side -
+ * C' M^-1 pull, where M is the pair's 2 x 2 matrix and C holds both couplings.
  */
 static void clock_solve_reduce_pair(const struct solving *s, const struct eliminated *e,
                                     double *block)
@@ -388,9 +391,10 @@ static void clock_solve_reduce_pair(const struct solving *s, const struct elimin
 }
 
 /*
- * How much paths differ by direction: (D_ab - D_ba) / 2 against half the round trip. Seen it can be
- * where pairs close loops, or where the archive's offsets speak for the clocks as well: without
- * offsets the clocks' levels take up as many asymmetries as a tree of pairs has, clocks - 1.
+ * Estimate how much paths differ by direction: (D_ab - D_ba) / 2 relative to half the round trip.
+ * This can be seen only where pairs close loops, or where the archive's offsets also determine the
+ * clocks. Without offsets the levels of the clocks absorb as many asymmetries as a spanning tree
+ * has pairs, clocks - 1.
  */
 static void clock_solve_set_asymmetry(struct solving *s)
 {
@@ -412,8 +416,8 @@ static void clock_solve_set_asymmetry(struct solving *s)
 }
 
 /*
- * side and contradicts are of one pair at a time; what eliminating its D left is kept for
- * step_delays(). The side counts for b and, as phi_b - phi_a is what it pulls, less for a.
+ * side and contradicts belong to one pair at a time. What the elimination of its D leaves is kept
+ * for step_delays(). The side acts on phi_b - phi_a, so it is added at b and subtracted at a.
  */
 static void clock_solve_add_pairs(struct solving *s)
 {
@@ -447,7 +451,7 @@ void ictusi_solving_assemble(struct solving *s)
     clock_solve_add_offsets(s);
 }
 
-/* The D follow the step d of phi_b - phi_a: dD = M^-1 (pull - C d). */
+/* The D follow from the step d of phi_b - phi_a: dD = M^-1 (pull - C d). */
 static void step_delays(const struct solving *s)
 {
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
@@ -464,7 +468,9 @@ static void step_delays(const struct solving *s)
     }
 }
 
-/* One step; how far phi moved at most, or a negative number where there is no solution. */
+/*
+ * Make one step. Returns the largest change of phi, or a negative number if there is no solution.
+ */
 static double solve_step(struct solving *s)
 {
     const double *step = s->normal.right;
@@ -496,7 +502,7 @@ void ictusi_solving_fini(struct solving *s)
     free(s->couplings);
 }
 
-/* One edge a pair, and one a clock that has offsets, to the reference. */
+/* One edge per pair, and one to the reference for each clock that has offsets. */
 static void clock_solve_set_edges(struct solving *s)
 {
     const struct clock_model *m = s->m;
@@ -511,7 +517,7 @@ static void clock_solve_set_edges(struct solving *s)
     }
 }
 
-/* Offsets are in the order of their clocks: each change is a further edge. */
+/* Offsets are sorted by clock, so each change of the clock is another edge. */
 static uint64_t clock_solve_count_edges(const struct clock_model *m)
 {
     uint64_t count = m->pair_count + (m->offset_count > 0);
@@ -548,8 +554,8 @@ int ictusi_solving_init(struct solving *s)
 }
 
 /*
- * Ends when no unknown moves by a nanosecond any more, but not before the archive's offsets have
- * had their say with their own standard deviations, from step WARY_STEPS on.
+ * The iteration ends when no unknown moves by a nanosecond any more, but not before the archive's
+ * offsets have counted with their own standard deviations, which happens from step WARY_STEPS on.
  */
 int ictusi_clock_model_solve(struct clock_model *m, const struct model_walk *walk, int fold,
                              int steps, bool afresh)

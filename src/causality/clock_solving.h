@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A solution of the clock model under way: what its steps and its errors share. */
+/* The state of one solution of the clock model, shared by its steps and its errors. */
 #ifndef ICTUS_CAUSALITY_CLOCK_SOLVING_H
 #define ICTUS_CAUSALITY_CLOCK_SOLVING_H
 
@@ -8,35 +8,34 @@
 
 #include <math.h>
 
-/* The unknowns of one pair's D, in terms of the step of phi_b - phi_a. */
+/* The D of one pair, eliminated in terms of the step of phi_b - phi_a. */
 struct eliminated {
-    double inverse[3]; /* of the symmetric matrix of both D: 00, 01, 11 */
-    double pull[2];    /* its right side */
+    double inverse[3]; /* of the symmetric 2 x 2 matrix of both D: 00, 01, 11 */
+    double pull[2];    /* its right-hand side */
     double *coupling;  /* 2 x nb */
 };
 
-/* One solution under way. */
 struct solving {
     struct clock_model *m;
     const struct model_walk *walk;
     int fold;
-    bool posterior; /* weights for the errors: what the data are worth, not what leads to the fit */
-    bool start;     /* nothing is known yet */
-    bool contradicts; /* the present pair breaks bounds; only looked at for the errors */
+    bool posterior;   /* for the errors: weights say what the data are worth */
+    bool start;       /* first step: the scale of the waits is unknown */
+    bool contradicts; /* the present pair breaks bounds; used for the errors only */
     int step;
     uint32_t nb;           /* unknowns of a clock */
-    struct normal normal;  /* its edges: the pairs, then the clocks of the archive's offsets */
+    struct normal normal;  /* edges: the pairs, then the clocks with offsets */
     double *x;             /* the unknowns of phi */
-    double *level, *slope; /* nb: how they follow from a clock's unknowns */
-    double *side;          /* nb: of a pair */
-    double *ratios;        /* one an offset: work */
+    double *level, *slope; /* nb: coefficients by which they follow from a clock's unknowns */
+    double *side;          /* nb: right-hand side of one pair */
+    double *ratios;        /* one per offset: work space */
     struct eliminated *eliminated;
     double *couplings;
     double asymmetry; /* sd in half round trips */
-    double doubt;     /* how many times the archive's standard deviations its offsets err */
+    double doubt; /* how many times their declared standard deviations the archive's offsets err */
 };
 
-/* The two unknowns of a clock that matter at a position, and by how much. */
+/* The two unknowns of a clock that determine phi at a position, and their coefficients. */
 struct basis {
     uint32_t at[2];
     double by[2];
@@ -60,11 +59,11 @@ static inline double *solving_right(const struct solving *s, uint32_t clock)
     return &s->normal.right[(uint64_t)clock * s->nb];
 }
 
-/* Room, and the unknowns that are nearest to the present phi. Errors: ICTUS_ERR_NOMEM. */
+/* Allocate, and set the unknowns to those nearest to the present phi. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_solving_init(struct solving *s);
 void ictusi_solving_fini(struct solving *s);
 
-/* The normal equations at the present phi and D. */
+/* Assemble the normal equations at the present phi and D. */
 void ictusi_solving_assemble(struct solving *s);
 
 #endif

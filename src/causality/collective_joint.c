@@ -5,8 +5,8 @@
 #include <ictus/error.h>
 
 /*
- * Nodes of a call lie at a place that each rank can compute for any other one: calls in order, and
- * as many slots each as the plan says. So nobody has to ask.
+ * Nodes of a call have numbers that each rank can compute for any other one: calls follow each
+ * other in order, and each has as many slots as the plan says. So no rank needs to ask another.
  */
 uint32_t ictusi_joint_slot(struct joint *j, uint32_t rank, uint32_t slot)
 {
@@ -18,8 +18,8 @@ uint32_t ictusi_joint_slot(struct joint *j, uint32_t rank, uint32_t slot)
 }
 
 /*
- * Both lists lie in one piece, those that the node listens to first. Nodes of other ranks are only
- * named here: their own ranks fill them in with the other end of each edge.
+ * Both lists of a node lie in one piece, with its predecessors first. Nodes on other ranks are only
+ * referred to here: their own ranks fill them in with the other end of each edge.
  */
 int ictusi_joint_fill(struct joint *j, uint32_t node, const struct node_list *in,
                       const struct node_list *out)
@@ -31,7 +31,7 @@ int ictusi_joint_fill(struct joint *j, uint32_t node, const struct node_list *in
     uint32_t *link = j->graph->history->points.link;
     uint32_t *edges = ictusi_graph_in(j->graph, node);
     graph_vnode(j->graph, node)->class = j->instance->class;
-    /* A point has one link: to the node of its call. Nodes have lists instead. */
+    /* A point has a single link, to the node of its call. Nodes have lists instead. */
     for (uint32_t i = 0; i < in->count; i++) {
         edges[i] = in->nodes[i];
         if (!(in->nodes[i] & NODE_VIRTUAL)) {

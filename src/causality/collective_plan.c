@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who replays the members of a communicator, and how many nodes of one call each rank has. */
+/* Which rank replays which members of a communicator, and how many nodes each rank has per call. */
 #include "causality/collective_plan.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
 /*
- * Runs of neighbouring members, and the ranks in the order of their first. slots counts a rank's
- * runs until plan_count_slots() makes nodes of them.
+ * Find the runs of neighbouring members, and list the ranks in the order of their first member.
+ * slots holds the number of a rank's runs until plan_count_slots() turns it into nodes.
  */
 static void plan_find_runs(struct collective_plan *plan, bool *seen)
 {
@@ -25,14 +25,14 @@ static void plan_find_runs(struct collective_plan *plan, bool *seen)
     plan->run_first[plan->run_count] = plan->size;
 }
 
-/* Two nodes a direction, then those of each run. */
+/* Each direction takes two nodes. The nodes of the runs follow. */
 static void plan_count_slots(struct collective_plan *plan)
 {
     plan->own = plan->rank_count;
     for (uint32_t i = 0; i < plan->rank_count; i++) {
         plan->own = plan->ranks[i] == (uint32_t)plan->share->rank ? i : plan->own;
     }
-    /* ceil(log2(runs)): the steps of recursive doubling over runs (collective_scan.c). */
+    /* ceil(log2(runs)): the number of steps of recursive doubling over runs (collective_scan.c). */
     while ((1U << plan->levels) < plan->run_count) {
         plan->levels++;
     }
@@ -42,7 +42,7 @@ static void plan_count_slots(struct collective_plan *plan)
     }
 }
 
-/* One plan a communicator serves all calls on it: who replays whom does not change. */
+/* One plan per communicator serves all calls on it, because who replays whom does not change. */
 int ictusi_collective_plan_init(struct collective_plan *plan, const struct layout_comm *comm,
                                 const struct share *share)
 {

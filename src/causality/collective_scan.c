@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scan and Exscan: runs of neighbouring members combine by recursive doubling (Hillis and Steele
- * 1986), the members of a run in a chain.
+ * Scan and Exscan. Runs of neighbouring members are combined by recursive doubling (Hillis and
+ * Steele 1986); the members within a run form a chain.
  */
 #include "causality/collective_joint.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* An inner node of a scan; nodes may be NODE_NONE and are then left out. */
+/* An inner node of a scan. Any of the neighbours may be NODE_NONE and is then left out. */
 static int scan_node(struct joint *j, uint32_t node, uint32_t in_a, uint32_t in_b, uint32_t out_a,
                      uint32_t out_b)
 {
@@ -27,9 +27,9 @@ static int scan_node(struct joint *j, uint32_t node, uint32_t in_a, uint32_t in_
 }
 
 /*
- * The node of a run in a slot: 0..levels combine, levels + 1 is what comes from the runs below.
- * Runs of one rank lie one after the other there. They are few, since ranks replay neighbouring
- * locations, so that counting those before costs little.
+ * The node of a run in a slot. Slots 0..levels combine runs; slot levels + 1 holds what comes from
+ * the runs below. The runs of one rank follow each other there. They are few, since ranks replay
+ * neighbouring locations, so counting the earlier ones is cheap.
  */
 static uint32_t collective_scan_run_node(struct joint *j, uint32_t run, uint32_t slot)
 {
@@ -44,9 +44,9 @@ static uint32_t collective_scan_run_node(struct joint *j, uint32_t run, uint32_t
 
 /*
  * Recursive doubling over runs: node k of a run holds the maximum of the 2^k runs up to it. It
- * listens to its run's node k - 1 and to that of the run 2^(k-1) before, each of which holds half
- * of them. The exits listen to the highest node of the run below theirs, which holds all runs up to
- * it.
+ * depends on node k - 1 of its own run and on that of the run 2^(k-1) before, each of which holds
+ * half of them. The exits depend on the highest node of the preceding run, which holds all runs up
+ * to that one.
  */
 static int collective_scan_connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
                                           const struct node_list *exits)
@@ -78,8 +78,8 @@ static int collective_scan_connect_levels(struct joint *j, uint32_t run, uint32_
 }
 
 /*
- * The new nodes of a run: n chain nodes in a row, then one per exit. They follow each other, so
- * that base is enough to name them.
+ * The new nodes of a run: n chain nodes, then one per exit. They are numbered consecutively, so
+ * that base identifies all of them.
  */
 static int collective_scan_make_run_nodes(struct joint *j, uint32_t n, uint32_t *base)
 {
@@ -93,9 +93,9 @@ static int collective_scan_make_run_nodes(struct joint *j, uint32_t n, uint32_t 
 }
 
 /*
- * One run of members: node i of a chain holds the maximum of the enters up to member i. An exit
- * listens to its own node (Scan) or the one below (Exscan: no dependency on itself), and to the
- * runs below.
+ * Connect one run of members. Node i of the chain holds the maximum of the enters up to member i.
+ * An exit depends on its own node (Scan) or on the one before (Exscan: no dependency on itself),
+ * and on the preceding runs.
  */
 static int collective_scan_connect_run(struct joint *j, const uint32_t *enter, const uint32_t *exit,
                                        uint32_t run)
@@ -129,8 +129,8 @@ static int collective_scan_connect_run(struct joint *j, const uint32_t *enter, c
 }
 
 /*
- * Points by member first: a chain needs them in the order of the ranks, in which they were not
- * read. Each rank makes the nodes of the runs that it replays.
+ * First sort the points by member: a chain needs them in the order of the ranks, which is not the
+ * order in which they were read. Each rank makes the nodes of the runs that it replays.
  */
 int ictusi_joint_scan(struct joint *j)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From those who send in a collective operation to those who receive: through one node, or, where
- * several ranks replay members, through binomial trees of ranks with two nodes each.
+ * From the senders of a collective operation to its receivers: through one node, or, where several
+ * ranks replay members, through binomial trees of ranks with two nodes each.
  */
 #include "causality/collective_joint.h"
 
@@ -13,7 +13,7 @@ static bool collective_tree_takes_part(const struct joint *j, uint32_t point)
     return j->everybody || (j->graph->history->points.kind[point] & POINT_LIVE);
 }
 
-/* Which points take part: those of one group that move data, or the root's. */
+/* Which points take part: those of one group that move data, or only the root's. */
 enum pick { PICK_ALL, PICK_ROOT };
 
 static void collective_tree_pick_points(const struct joint *j, const uint32_t *from, uint32_t low,
@@ -32,8 +32,8 @@ static void collective_tree_pick_points(const struct joint *j, const uint32_t *f
 }
 
 /*
- * The neighbours in a binomial tree of ranks rooted at the index top. Counted from there, a
- * parent's number is its child's without the lowest bit.
+ * The parent in a binomial tree of ranks rooted at index top. Numbers are relative to the root; a
+ * parent's number is its child's with the lowest set bit cleared.
  */
 static uint32_t collective_tree_parent(const struct collective_plan *plan, uint32_t top)
 {
@@ -42,7 +42,10 @@ static uint32_t collective_tree_parent(const struct collective_plan *plan, uint3
     return relative == 0 ? NODE_NONE : ((relative & (relative - 1)) + top) % n;
 }
 
-/* A child of a level exists where the bits up to and with it are clear: relative + 2^level. */
+/*
+ * A rank has a child at a level if its bits up to and including that level are clear. The child is
+ * relative + 2^level.
+ */
 static uint32_t tree_child(const struct collective_plan *plan, uint32_t top, uint32_t level)
 {
     const uint32_t n = plan->rank_count;
@@ -54,7 +57,7 @@ static uint32_t tree_child(const struct collective_plan *plan, uint32_t top, uin
     return (relative + bit + top) % n;
 }
 
-/* Which index of plan->ranks replays a member. */
+/* The index in plan->ranks of the rank that replays a member. */
 static uint32_t rank_index(const struct joint *j, uint32_t member)
 {
     const uint32_t rank = plan_owner(j->plan, member);
@@ -78,11 +81,11 @@ static void collective_tree_add_children(struct joint *j, uint32_t top, uint32_t
 }
 
 /*
- * From the enters in one list to the exits in another, over a tree of ranks: gather up to the rank
- * `top`, unless only the root sends, then spread down, unless only the root receives. The
- * neighbours in the tree are added to both lists. Where nothing is spread, the gathering node at
- * the top leads to the exits itself, and where nothing is gathered, the spreading one there listens
- * to the enters.
+ * Connect the enters in one list to the exits in another over a tree of ranks: gather up to the
+ * rank `top`, unless only the root sends, then spread down, unless only the root receives. The
+ * neighbours in the tree are added to both lists. If nothing is spread, the gathering node at the
+ * top leads directly to the exits. If nothing is gathered, the spreading node there depends
+ * directly on the enters.
  */
 static int tree_connect(struct joint *j, uint32_t top, bool gather, bool spread,
                         uint32_t first_slot, struct node_list *in, struct node_list *out)
@@ -116,7 +119,7 @@ static int tree_connect(struct joint *j, uint32_t top, bool gather, bool spread,
     return err;
 }
 
-/* One rank has all members: a single node joins senders and receivers, and no tree is wanted. */
+/* If one rank has all members, a single node joins senders and receivers, and no tree is needed. */
 static int collective_tree_connect_sets(struct joint *j, bool root_sends, bool root_receives,
                                         uint32_t first_slot, struct node_list *in,
                                         struct node_list *out)
@@ -136,7 +139,7 @@ static int collective_tree_connect_sets(struct joint *j, bool root_sends, bool r
 int ictusi_joint_direction(struct joint *j, const struct direction *d, bool root_sends,
                            bool root_receives)
 {
-    const size_t room = j->count + 40UL; /* and the children in a tree of at most 2^32 ranks */
+    const size_t room = j->count + 40UL; /* plus the children in a tree of at most 2^32 ranks */
     uint32_t *memory = malloc(2 * room * sizeof *memory);
     if (!memory) {
         return ICTUS_ERR_NOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives as happened-before pairs S x R (B07 4.1): who sends, who receives, and through which
- * virtual nodes. Where a communicator's members are replayed by several MPI ranks, each rank has
- * nodes that others can name: see collective_tree.c and collective_scan.c.
+ * virtual nodes. If several MPI ranks replay the members of a communicator, each rank has nodes
+ * that others can refer to: see collective_tree.c and collective_scan.c.
  */
 #include "causality/collectives.h"
 
@@ -22,10 +22,10 @@ uint32_t ictusi_collectives_slots(const struct layout *layout, const struct shar
 }
 
 /*
- * Whether the pairs of a sparse operation are known: one member sends or one receives, or everybody
- * was recorded to receive from as many others as send at all, so from all of them. No member can
- * receive from more than all that send, without itself, so that their numbers add up to the product
- * only where each receives from all.
+ * Whether the pairs of a sparse operation (Alltoallv, Alltoallw) are known. They are if one member
+ * sends or one receives, or if each member is recorded to have received from all senders. The sums
+ * are enough to tell: no member can receive from more than all senders other than itself, so the
+ * total reaches the product only if each receives from all.
  */
 static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
 {
@@ -44,7 +44,10 @@ static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
     return !j->everybody && (senders <= 1 || receivers <= 1 || dense);
 }
 
-/* Counted by the first rank of the plan alone, since the sum over ranks is what is told. */
+/*
+ * Unproven instances are counted by the first rank of the plan alone, since the reported number is
+ * the sum over ranks.
+ */
 static int collectives_connect_proven(struct joint *j, const struct direction *d, bool root_sends,
                                       bool root_receives)
 {
@@ -57,8 +60,8 @@ static int collectives_connect_proven(struct joint *j, const struct direction *d
 }
 
 /*
- * Whose enters come before whose exits (B07 4.1): the root's before all, all before the root's, or
- * all before all; scans have an order of their own.
+ * Which enters happen before which exits (B07 4.1): the root's before all, all before the root's,
+ * or all before all. Scans have an order of their own.
  */
 static int collectives_connect_op(struct joint *j)
 {
@@ -87,7 +90,10 @@ static int collectives_connect_op(struct joint *j)
         const struct direction d = {0, all, 0, all, 0};
         return collectives_connect_proven(j, &d, root_sends, root_receives);
     }
-    /* Data goes from one group to the other, never within one; a rooted operation goes one way. */
+    /*
+     * Data goes from one group to the other, never within a group. A rooted operation goes one way
+     * only.
+     */
     const bool root_in_a = j->root < comm->size_a;
     const struct direction from_a = {0, comm->size_a, comm->size_a, all, 0};
     const struct direction from_b = {comm->size_a, all, 0, comm->size_a, SLOTS};
@@ -103,7 +109,8 @@ static int collectives_connect_op(struct joint *j)
 }
 
 /*
- * Links of chains become links to nodes: the points go into a list before the first is connected.
+ * Take a chain apart into a list. The links of a chain later become links to nodes, so all points
+ * must be in the list before the first one is connected.
  */
 static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *list)
 {
@@ -118,8 +125,8 @@ static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *lis
 }
 
 /*
- * Whether all members took part, and in the same operation. Where several ranks replay members each
- * sees its own ones, and what all agreed on decides.
+ * Whether all members took part in the same operation. If several ranks replay members, each sees
+ * only its own, and what all of them agreed on decides.
  */
 static bool collectives_is_usable(const struct joint *j)
 {
@@ -132,7 +139,9 @@ static bool collectives_is_usable(const struct joint *j)
            agreement->op_low[instance->sequence] == agreement->op_high[instance->sequence];
 }
 
-/* Whether some member began to be recorded later than others, so that calls cannot be counted. */
+/*
+ * Whether recording began later for some members than for others, so that calls cannot be counted.
+ */
 static bool collectives_begins_late(const struct graph *graph, const struct collective_plan *plan,
                                     uint32_t comm)
 {
@@ -146,8 +155,8 @@ static bool collectives_begins_late(const struct graph *graph, const struct coll
 }
 
 /*
- * One call of all members. Its points leave their chains in any case: a link into a chain would be
- * taken for a partner.
+ * Connect one call of all members. Its points leave their chains in any case, because a link within
+ * a chain would be mistaken for a partner.
  */
 static int collectives_connect_instance(struct graph *graph, const struct collective_plan *plan,
                                         const struct instance *instance,
@@ -165,7 +174,9 @@ static int collectives_connect_instance(struct graph *graph, const struct collec
     if (plan->rank_count > 1 && agreement && instance->sequence < agreement->calls) {
         j.root = agreement->root[instance->sequence];
     }
-    /* Barriers and calls that make or free handles move no data, and still wait for everybody. */
+    /*
+     * Barriers and calls that create or free handles move no data, but still wait for all members.
+     */
     j.everybody = instance->op == COLLECTIVE_BARRIER || instance->op >= COLLECTIVE_CREATE_HANDLE ||
                   !graph->history->matching.sizes_known;
     if (collectives_begins_late(graph, plan, instance->comm)) {
@@ -182,7 +193,7 @@ static int collectives_connect_instance(struct graph *graph, const struct collec
 }
 
 /*
- * Nodes that other ranks name lie where they expect them. They are made before all others:
+ * Reserve the nodes that other ranks refer to. They must be made before all others, because
  * ictusi_joint_slot() computes their numbers.
  */
 static int collectives_reserve_slots(struct graph *graph, const struct collective_plan *plan,

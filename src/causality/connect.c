@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting messages and threads with each other, and all of a history. */
+/* Connects messages and threads with each other, and all of a history. */
 #include "causality/connect.h"
 
 #include <ictus/error.h>
@@ -20,7 +20,7 @@ static int timed_by_time(const void *a, const void *b)
     return (x->point > y->point) - (x->point < y->point);
 }
 
-/* Messages of several threads: the order of their stamps is the best there is. */
+/* For messages of several threads, the order of their timestamps is the best available order. */
 static int connect_sort_chain(struct points *points, struct chain *chain)
 {
     struct timed *list = malloc((chain->count + 1UL) * sizeof *list);
@@ -40,7 +40,7 @@ static int connect_sort_chain(struct points *points, struct chain *chain)
     return ICTUS_OK;
 }
 
-/* Both sides by time, where several threads of a process used the channel. */
+/* Sort both sides by time if several threads of a process used the channel. */
 int ictusi_connect_order(struct graph *graph, struct channel *channel)
 {
     struct points *points = &graph->history->points;
@@ -52,8 +52,8 @@ int ictusi_connect_order(struct graph *graph, struct channel *channel)
 }
 
 /*
- * From which of its messages on a side of a channel was recorded without a gap: of one location,
- * or, where several threads take part, of the whole process.
+ * How much of one side of a channel was recorded without a gap: by one location, or, if several
+ * threads took part, by the whole process.
  */
 struct reach ictusi_connect_reach(const struct matching *m, const struct channel *c, bool send)
 {
@@ -64,8 +64,8 @@ struct reach ictusi_connect_reach(const struct matching *m, const struct channel
 }
 
 /*
- * Leave out so many messages of a chain, whose partners fell into an interval that was not
- * recorded, and count them. @return where the chain goes on.
+ * Leave out and count this many messages of a chain, whose partners fell into an interval that was
+ * not recorded. @return the next point of the chain.
  */
 uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
 {
@@ -80,10 +80,11 @@ uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
 }
 
 /*
- * The k-th send of a channel meets its k-th receive: messages do not overtake each other (MPI 4.1,
- * 3.5). That holds as long as both sides recorded all of them. After an interval without recording
- * numbers no longer agree: then the first ones are paired from the beginning and the last ones from
- * the end, as far as nothing can be missing (stretches.h), and what is between is left out.
+ * The k-th send of a channel matches its k-th receive, because messages do not overtake each other
+ * (MPI 4.1, 3.5). That holds only while both sides recorded all of them. After an interval without
+ * recording the numbers no longer agree. Then the first messages are paired from the beginning and
+ * the last ones from the end, as far as nothing can be missing (stretches.h), and those in between
+ * are left out.
  */
 static int connect_pair_channel(struct graph *graph, struct channel *channel)
 {
@@ -129,20 +130,22 @@ static int connect_pair_channel(struct graph *graph, struct channel *channel)
     return ICTUS_OK;
 }
 
-/* A channel whose other end is on another rank is connected by the exchange in
- * correct/rank_matching.c. */
+/*
+ * A channel with its other end on another rank is connected by the exchange in
+ * correct/rank_matching.c.
+ */
 static bool connect_crosses_ranks(const struct graph *graph, const struct channel *channel)
 {
     return graph->share->owner[channel->sender] != graph->share->owner[channel->receiver];
 }
 
-/* A team of threads is a communicator of one group; 0: none was named. */
+/* The size of a thread team, which is a communicator of one group; 0 if none was recorded. */
 static uint32_t team_size(const struct layout *layout, uint32_t comm)
 {
     return comm == LAYOUT_NONE ? 0 : layout->comms[comm].size_a;
 }
 
-/* Whether a thread instance has all its members, so that their numbering can be trusted. */
+/* Whether all members of a thread instance are present, so that their numbering can be trusted. */
 static bool connect_is_whole(const struct layout *layout, const struct instance *instance)
 {
     const uint32_t size = team_size(layout, instance->comm);
@@ -159,7 +162,7 @@ static bool connect_is_whole(const struct layout *layout, const struct instance 
 }
 
 /*
- * A single pair is connected directly; all others go through a virtual node, on which every exit
+ * A single pair is connected directly. All others go through a virtual node on which every exit
  * depends, so that n x m dependencies take n + m edges.
  */
 static int instance_connect_thread(struct graph *graph, const struct instance *instance)
@@ -199,8 +202,8 @@ static int instance_connect_thread(struct graph *graph, const struct instance *i
 }
 
 /*
- * Chains become links. Collectives come first, since other ranks compute where their nodes lie:
- * from the first one on.
+ * Turn all chains into links. Collectives come first, because other ranks compute the numbers of
+ * their nodes, which begin at 0.
  */
 int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
                            const struct agreement *agreements)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a history to the graph of what happened before what. */
+/* From a history to the graph of its happened-before relation. */
 #ifndef ICTUS_CAUSALITY_CONNECT_H
 #define ICTUS_CAUSALITY_CONNECT_H
 
@@ -15,10 +15,10 @@ int ictusi_connect_history(struct graph *graph, struct history *history, const s
 struct reach ictusi_connect_reach(const struct matching *matching, const struct channel *channel,
                                   bool send);
 
-/* Leave out so many points of a chain. @return the one after them, or NODE_NONE */
+/* Leave out this many points of a chain. @return the next one, or NODE_NONE */
 uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count);
 
-/* Order a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
+/* Sort a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_connect_order(struct graph *graph, struct channel *channel);
 
 #endif

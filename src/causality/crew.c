@@ -9,7 +9,8 @@
 enum { CREW_MOST = 8 };
 
 /*
- * What threads share; each takes the next number that nobody has, so that long jobs hold up nobody.
+ * What the threads share. Each takes the next free number, so that a long job does not hold up the
+ * others.
  */
 struct crew {
     atomic_uint next;
@@ -18,7 +19,10 @@ struct crew {
     void *self;
 };
 
-/* Processors that this process may run on, not those that there are: launchers bind processes. */
+/*
+ * Counts the processors that this process may use, not all that exist, because launchers bind
+ * processes.
+ */
 int ictusi_crew_size(void)
 {
     cpu_set_t ours;
@@ -45,9 +49,7 @@ void ictusi_crew_run(int threads, uint32_t count, void (*job)(void *self, uint32
     const int most = threads < CREW_MOST ? threads : CREW_MOST;
     int made = 0;
     atomic_init(&crew.next, 0);
-    /*
-     * The caller works as well. If a thread cannot be made, the others do its jobs.
-     */
+    /* The caller works as well. If a thread cannot be created, the others do its jobs. */
     while (made + 1 < most && (uint32_t)made + 1 < count &&
            pthread_create(&others[made], NULL, crew_take_jobs, &crew) == 0) {
         made++;

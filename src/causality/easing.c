@@ -3,18 +3,18 @@
 
 #include <math.h>
 
-/* Where the ramp begins that one walks down, back in time. */
+/* The start of the ramp that is being followed backwards in time. */
 struct easing {
     int64_t shift, time;
     double slope;
 };
 
 /*
- * The shift of point i: that of the forward pass, or of the ramp if that is larger. Seen from the
- * end, shifts fall at most by `slope` for each tick: so an event that was moved pulls those before
- * it along, and an interval shrinks by that share at most (backward amortisation, B07). The line is
- * rounded down, so that no interval shrinks by more. A ramp of shift 0, which every lead reaches,
- * stands for the one that does not exist yet at the end.
+ * The shift of point i: that of the forward pass, or that of the ramp if it is larger. Going
+ * backwards, shifts fall by at most `slope` per tick. So an event that was moved takes earlier ones
+ * along, and an interval shrinks by at most that share (backward amortisation, B07). The line is
+ * rounded down, so that no interval shrinks by more. At the end of the location no ramp exists yet;
+ * one with shift 0, which every lead reaches, stands in for it.
  */
 static int64_t easing_shift(struct easing *ramp, const struct points *points, uint64_t i)
 {
@@ -31,8 +31,8 @@ static int64_t easing_shift(struct easing *ramp, const struct points *points, ui
 }
 
 /*
- * How many sends would be moved beyond what their receives allow: with 0 of them this slope can be
- * used as it is. Costs one pass without changing anything, so that slopes can be tried.
+ * How many sends would be moved beyond what their receives allow. If there are none, this slope can
+ * be used as it is. One pass that changes nothing, so that several slopes can be tried.
  */
 uint64_t ictusi_easing_above(const struct points *points, uint64_t first, uint64_t end,
                              double slope)
@@ -49,7 +49,7 @@ uint64_t ictusi_easing_above(const struct points *points, uint64_t first, uint64
 }
 
 /*
- * No floor lies below the present value, so that rounds only ever raise and cannot go in circles.
+ * No floor lies below the present value, so repeated rounds can only raise values and cannot cycle.
  */
 void ictusi_easing_floors(struct points *points, uint64_t first, uint64_t end, double slope)
 {

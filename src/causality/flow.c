@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * B07, equations (3') and (4), over the graph, in integer ticks. Between two points of a location
- * the logical clock is a closed form: after a jump it leads its input by LC - C, and the lead falls
- * by (1 - gamma) of the time that passes, but never so fast that two events of different input
- * stamps meet (the term with delta). So internal events need no state of their own.
+ * the logical clock has a closed form. After a jump it leads its input by LC - C, and the lead
+ * falls by (1 - gamma) of the time that passes, but never so fast that two events with different
+ * input stamps meet (the term with delta). So internal events need no state of their own.
  */
 #include "causality/flow_state.h"
 
@@ -14,8 +14,8 @@
 #define NOWHERE UINT64_MAX
 
 /*
- * A location waits at its first point whose values have not all arrived. Each is in the list at
- * most once, so a pass is O(points + edges).
+ * Make a waiting location ready again. A location waits at its first point whose values have not
+ * all arrived. Each location is in the list at most once, so a pass takes O(points + edges).
  */
 static void flow_wake(struct flow *flow, uint32_t location)
 {
@@ -25,7 +25,7 @@ static void flow_wake(struct flow *flow, uint32_t location)
     }
 }
 
-/* FLOW_RAISE: a value reaches a point that has one. */
+/* FLOW_RAISE: a higher value arrives at a point that already has one. */
 static void flow_lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
     struct points *points = &flow->graph->history->points;
@@ -37,7 +37,7 @@ static void flow_lift(struct flow *flow, uint32_t point, uint32_t location, int6
     }
 }
 
-/* A value reaches a point: already with the delay added, or taken off. */
+/* A value arrives at a point. The delay has already been added (or subtracted, backward). */
 static void flow_arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
     struct points *points = &flow->graph->history->points;
@@ -49,7 +49,8 @@ static void flow_arrive(struct flow *flow, uint32_t point, uint32_t location, in
         flow_lift(flow, point, location, value);
         return;
     }
-    if (flow->cursor[location] <= point) { /* else it stopped waiting: see flow_break_cycle() */
+    /* otherwise it stopped waiting: see flow_break_cycle() */
+    if (flow->cursor[location] <= point) {
         points->value[point] = value;
     }
     if (flow->cursor[location] == point) {
@@ -65,7 +66,7 @@ static void flow_observe(struct flow *flow, uint32_t point, uint32_t from, uint3
     }
 }
 
-/* From a complete virtual node to one of its points. */
+/* Pass the value of a complete virtual node to one of its points. */
 static void node_fire_point(struct flow *flow, const struct vnode *v, uint32_t point)
 {
     const uint32_t location = ictusi_match_location(&flow->graph->history->matching, point);
@@ -82,7 +83,8 @@ static void node_fire_point(struct flow *flow, const struct vnode *v, uint32_t p
 }
 
 /*
- * All that a node waits for has come: its values go on to its receivers, backward to its senders.
+ * A node has received all that it waits for: pass its values on to its receivers, or, backward, to
+ * its senders.
  */
 static int node_fire(struct flow *flow, uint32_t node)
 {
@@ -105,7 +107,7 @@ static int node_fire(struct flow *flow, uint32_t node)
     return ICTUS_OK;
 }
 
-/* FLOW_RAISE visits a node again and again; what did not change it is not passed on. */
+/* FLOW_RAISE visits nodes repeatedly. A node passes on only what changed it. */
 static bool flow_is_same(const struct vnode *a, const struct vnode *b)
 {
     return a->first == b->first && a->second == b->second && a->who == b->who &&
@@ -117,7 +119,7 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
     if ((node & NODE_TYPE) == NODE_REMOTE) {
         const struct remote *remote = &flow->graph->remotes[node & NODE_INDEX];
         if (flow->ahead && message->first == flow_worst(flow)) {
-            return ICTUS_OK; /* nothing to tell, and nobody waits */
+            return ICTUS_OK; /* no bound to pass on, and nobody waits for it */
         }
         struct message out = *message;
         out.node = remote->node;
@@ -179,7 +181,7 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
         message.first += latency_of(flow->latency, location, points->peer[i]);
     }
     if ((link & NODE_TYPE) == NODE_REMOTE) {
-        const bool known = flow->ahead && value == points->time[i]; /* see run_clock() */
+        const bool known = flow->ahead && value == points->time[i]; /* see flow_run_clock() */
         return known ? ICTUS_OK : ictusi_flow_deliver(flow, link, &message);
     }
     flow_arrive(flow, link, points->peer[i], message.first);
@@ -187,12 +189,16 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
 }
 
 /*
- * The value of equation (4), without what is received: with the input stamp C and the logical clock
- * LC of the event before,
- *   LC(e) = max(C(e), C(e) + LC(e-) - C(e-) - min((1 - gamma) (C(e) - C(e-)), C(e) - C(e-) - gap)).
+ * The value of equation (4), without what is received. With the input stamp C and the logical clock
+ * LC of the preceding event e-,
+ *
+ *     LC(e) = max(C(e), C(e) + LC(e-) - C(e-) - min((1 - gamma) (C(e) - C(e-)), C(e) - C(e-) -
+ * gap)).
+ *
  * After a jump the lead falls by the share 1 - gamma (flow->decay) of the time that passes. gap is
- * the number of events since the point before; each keeps a tick, or they would meet. Ticks are
- * integers, and only the product is rounded, towards zero, so the lead never falls too fast.
+ * the number of events since the preceding point: each of them keeps one tick, otherwise their
+ * stamps would coincide. Ticks are integers, and only the product is rounded, towards zero, so the
+ * lead never falls too fast.
  */
 static int64_t flow_own_value(const struct flow *flow, uint64_t i, uint64_t first)
 {
@@ -209,7 +215,7 @@ static int64_t flow_own_value(const struct flow *flow, uint64_t i, uint64_t firs
     return time + (lead > 0 ? lead : 0);
 }
 
-/* What a point has received; VALUE_UNSET: nothing yet. */
+/* What a point has received, or VALUE_UNSET if nothing has arrived yet. */
 static int64_t flow_received_at(const struct flow *flow, const struct points *points, uint64_t i)
 {
     if (!(points->kind[i] & POINT_IN) || points->link[i] == NODE_NONE) {
@@ -219,7 +225,10 @@ static int64_t flow_received_at(const struct flow *flow, const struct points *po
     return remote && flow->ahead ? points->note[i].arrived : points->value[i];
 }
 
-/* Have the value at the other end of a point further on at hand when it is needed. */
+/*
+ * Prefetch the value at the other end of a later point, so that it is in the cache when that point
+ * is reached. The ends lie in other locations, in no order that the processor could predict.
+ */
 static inline void flow_fetch_ahead(const struct points *points, const int64_t *values, uint64_t i,
                                     uint64_t end)
 {
@@ -229,7 +238,7 @@ static inline void flow_fetch_ahead(const struct points *points, const int64_t *
     }
 }
 
-/* A send whose ramp would be steep goes up to where its ramp passes (easing.h). */
+/* Raise a send whose ramp would be too steep to the level of its ramp (easing.h). */
 static inline void flow_raise_to_floor(const struct flow *flow, const struct points *points,
                                        uint64_t i)
 {
@@ -238,7 +247,7 @@ static inline void flow_raise_to_floor(const struct flow *flow, const struct poi
     }
 }
 
-/* Follow a location until it has to wait. */
+/* Advance a location until it has to wait. */
 static int flow_advance_clock(struct flow *flow, uint32_t location)
 {
     struct points *points = &flow->graph->history->points;
@@ -267,7 +276,7 @@ static int flow_advance_clock(struct flow *flow, uint32_t location)
     return err;
 }
 
-/* FLOW_RAISE: from the first point raised on, as far as that changes anything. */
+/* FLOW_RAISE: recompute a location from the first point raised, for as long as values change. */
 static int flow_advance_raise(struct flow *flow, uint32_t location)
 {
     struct points *points = &flow->graph->history->points;
@@ -275,7 +284,7 @@ static int flow_advance_raise(struct flow *flow, uint32_t location)
     const uint64_t end = flow->graph->history->first[location + 1];
     const uint64_t from = flow->cursor[location];
     const uint64_t far = flow->far[location];
-    uint64_t i = from + 1; /* who receives does not send */
+    uint64_t i = from + 1; /* a point that receives does not send */
     int err = ICTUS_OK;
     flow->cursor[location] = NOWHERE;
     flow->far[location] = 0;
@@ -286,7 +295,8 @@ static int flow_advance_raise(struct flow *flow, uint32_t location)
             points->value[i] = own;
             err = points->kind[i] & POINT_OUT ? ictusi_flow_push(flow, location, i, own) : ICTUS_OK;
         } else if (i > far) {
-            break; /* beyond the last point that was raised, one that stays ends it */
+            /* past the last raised point, the first value that does not change ends the pass */
+            break;
         }
     }
     flow->walked += i - from;
@@ -294,7 +304,9 @@ static int flow_advance_raise(struct flow *flow, uint32_t location)
     return err;
 }
 
-/* Nothing moves and somebody waits: a cycle in a broken trace. The earliest waiter stops waiting.
+/*
+ * No location can advance, yet some wait: the dependencies of a broken trace form a cycle. The
+ * location that waits earliest gives up waiting.
  */
 static int flow_break_cycle(struct flow *flow)
 {
@@ -317,7 +329,7 @@ static int flow_break_cycle(struct flow *flow)
     return err;
 }
 
-/* FLOW_RAISE: what was walked again has cost more than waiting for each other's messages would. */
+/* FLOW_RAISE: recomputing has cost more by now than waiting for the other ranks' messages would. */
 static bool flow_is_worn_out(const struct flow *flow)
 {
     return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->history->points.count;
@@ -346,7 +358,7 @@ static int flow_work(struct flow *flow)
     return err;
 }
 
-/* How many messages a node waits for. */
+/* The number of messages that a node waits for. */
 static uint32_t node_awaited(const struct flow *flow, uint32_t node)
 {
     const struct vnode *v = graph_vnode(flow->graph, node);
@@ -369,7 +381,7 @@ static int flow_start_nodes(struct flow *flow)
     for (uint64_t i = 0; i < graph->vnode_count && !err; i++) {
         const struct vnode *v = &graph->vnodes[i];
         const uint32_t node = NODE_VIRTUAL | (uint32_t)i;
-        /* Nothing will arrive here that could fire it: it has its answer at once. */
+        /* Nothing will arrive here that could trigger this node, so it fires at once. */
         if (v->in_count + v->out_count > 0 && node_awaited(flow, node) == 0) {
             err = node_fire(flow, node);
         }
@@ -393,7 +405,10 @@ static int flow_start(struct flow *flow)
             points->note[i].limit = LIMIT_NONE;
         }
     }
-    /* Downwards: the list is a stack, and the first location is to be looked at first. */
+    /*
+     * The list is a stack, so locations are pushed in reverse: the first one is to be processed
+     * first.
+     */
     for (uint64_t i = n; i-- > 0;) {
         flow->cursor[i] = history->first[i];
         flow->blocked[i] = false;
@@ -405,7 +420,7 @@ static int flow_start(struct flow *flow)
     return flow_start_nodes(flow);
 }
 
-/* Until nothing is left to do, and nothing under way. */
+/* Work until nothing is left to do and no message is in transit. */
 static int flow_circulate(struct flow *flow)
 {
     int err = ICTUS_OK;
@@ -440,7 +455,9 @@ static int flow_run(struct flow *flow)
     return err ? err : flow_circulate(flow);
 }
 
-/* What other ranks told since the last wave, and all that follows from it here. */
+/*
+ * Process what other ranks reported since the last wave, and everything that follows from it here.
+ */
 static int flow_wave(struct flow *flow)
 {
     const struct arrivals now = flow->later;
@@ -453,7 +470,7 @@ static int flow_wave(struct flow *flow)
     return err ? err : flow_circulate(flow);
 }
 
-/* Wave by wave until nobody has news: *settled. Else the ranks have to wait for each other. */
+/* Run waves until no rank has news (*settled). Otherwise the ranks have to wait for each other. */
 static int flow_run_waves(struct flow *flow, bool *settled)
 {
     enum { WAVES = 64 };
@@ -469,7 +486,10 @@ static int flow_run_waves(struct flow *flow, bool *settled)
     }
     *settled = false;
     for (int i = 0; i < WAVES && !err && !*settled; i++) {
-        /* One rank in a cycle, or worn out, makes every rank's sum hopeless: all give up alike. */
+        /*
+         * If one rank found a cycle or is worn out, its huge value makes every rank's sum hopeless,
+         * so that all ranks give up together.
+         */
         uint64_t news = flow->broken || flow_is_worn_out(flow) ? hopeless : flow->later.count;
         err = flow->team->sums(flow->team, &news, 1);
         *settled = news == 0;
@@ -483,12 +503,13 @@ static int flow_run_waves(struct flow *flow, bool *settled)
 }
 
 /*
- * The clock over several ranks. Waiting for each message between them costs its latency, one after
- * the other; so all go ahead with what is known of other ranks, C(s) + mu at receives and nothing
- * in collectives, which is never too much. Where a rank then finds more, it tells; values are
- * raised, which may be news for others, until nobody has any: values only ever rise, and without
- * cycles there is one solution. Corrections seldom pass on over more than a few locations; where
- * they do, and where there are cycles, the ranks wait for each other's messages after all.
+ * The logical clock over several ranks. Waiting for each message between ranks would cost its
+ * latency, one message after the other. So all ranks go ahead with what they know of the others:
+ * C(s) + mu at receives and nothing in collectives, neither of which is ever too high. A rank that
+ * then finds a higher value reports it. Values are raised, which may be news for yet other ranks,
+ * until no rank has any. This converges because values only ever rise, and without cycles there is
+ * one solution. Corrections seldom propagate over more than a few locations. Where they do, and
+ * where there are cycles, the ranks wait for each other's messages after all.
  */
 static int flow_run_clock(struct flow *flow)
 {

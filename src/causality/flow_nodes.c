@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Virtual nodes: what they take of what arrives, and, in passes in which all values are known, what
- * each passes on. There no node has to be told: it looks at its own list, one node after the other
- * as they lie in memory, so that several threads can share them.
+ * Virtual nodes: what they keep of what arrives, and, in passes where all values are known, what
+ * each of them passes on. In those passes a node needs no messages. It reads its own list, one node
+ * after the other in the order of memory, so that several threads can share the work.
  */
 #include "causality/flow_state.h"
 
-/* How many edges ahead a value is asked for: nodes' lists follow each other. */
+/* How many edges ahead a value is prefetched. The lists of consecutive nodes are contiguous. */
 enum { EDGES_AHEAD = 32 };
 
 void ictusi_node_clear(const struct flow *flow, struct vnode *v)
@@ -18,8 +18,8 @@ void ictusi_node_clear(const struct flow *flow, struct vnode *v)
 }
 
 /*
- * Of equal values that of the first location counts: who it is from must not depend on the order
- * in which ranks deliver.
+ * Of equal values, the one from the first location is kept, so that the origin does not depend on
+ * the order in which ranks deliver.
  */
 static bool node_prefers(const struct flow *flow, int64_t value, uint32_t who, int64_t to,
                          uint32_t whose)
@@ -28,9 +28,9 @@ static bool node_prefers(const struct flow *flow, int64_t value, uint32_t who, i
 }
 
 /*
- * A collective bounds each member by the best value among the *others*, because a process does
- * not wait for itself. So a virtual node keeps the best value and the best of any other location;
- * a member that gave the best takes the second. Two values serve any number of members.
+ * A collective bounds each member by the best value among the *others*, because a process does not
+ * wait for itself. So a virtual node keeps the best value and the best value of any other location.
+ * The member that contributed the best takes the second. Two values serve any number of members.
  */
 static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
 {
@@ -57,7 +57,10 @@ void ictusi_node_take(const struct flow *flow, struct vnode *v, const struct mes
     }
 }
 
-/* Whose a point is, after one of another location: lists mostly name one location after another. */
+/*
+ * The location of a point, given that of the previous one: lists mostly name consecutive locations,
+ * so the next one is tried before a search.
+ */
 static uint32_t node_location(const struct matching *m, uint32_t point, uint32_t before)
 {
     const uint32_t next = before + 1;
@@ -66,7 +69,10 @@ static uint32_t node_location(const struct matching *m, uint32_t point, uint32_t
                : ictusi_match_location(m, point);
 }
 
-/* Nodes of a list hold what they took by now: a scan's chain goes one way through the numbers. */
+/*
+ * Merge the values of a list. Nodes in the list have their values already: the chain of a scan goes
+ * in one direction through the node numbers.
+ */
 static void node_collect(const struct flow *flow, const int64_t *values, struct vnode *v,
                          const uint32_t *list, uint32_t count)
 {
@@ -89,7 +95,7 @@ static void node_collect(const struct flow *flow, const int64_t *values, struct 
     }
 }
 
-/* To the points of the other list: nodes in it look for themselves. */
+/* Pass the result to the points of the other list. Nodes in it read their own lists. */
 static void node_spread(struct flow *flow, const struct vnode *v, const uint32_t *list,
                         uint32_t count)
 {
@@ -113,7 +119,10 @@ static void node_spread(struct flow *flow, const struct vnode *v, const uint32_t
     }
 }
 
-/* Whether a node depends on none before it, and so none before it on those after it. */
+/*
+ * Whether a node depends on no other node. Then no earlier node depends on later ones either, and
+ * the list can be divided here.
+ */
 static bool node_begins(struct graph *graph, uint64_t i)
 {
     const struct vnode *v = &graph->vnodes[i];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The passes in which all values are known and nobody waits: counting, and limits for the sends. */
+/*
+ * The passes in which all values are known and nothing has to wait: counting violations, and limits
+ * for the sends.
+ */
 #include "causality/crew.h"
 #include "causality/flow_state.h"
 
@@ -7,10 +10,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Points that are sorted out at a time. */
+/* The number of points classified at a time. */
 enum { BATCH = 256 };
 
-/* Some of a location's points, sorted out: who is at the other end. */
+/* Some of a location's points, by what is at the other end. */
 struct batch {
     uint32_t pairs[BATCH]; /* a point of this rank */
     uint32_t nodes[BATCH]; /* a virtual node */
@@ -18,8 +21,9 @@ struct batch {
 };
 
 /*
- * The points in [from, to) on one side (POINT_IN or POINT_OUT) of pairs, and on one of nodes.
- * Without branches: who is where is as good as random, and a processor guesses half of that wrong.
+ * Classify the points in [from, to): those on one side (POINT_IN or POINT_OUT) of pairs, and those
+ * on one side of nodes. Without branches, because the order of the two is as good as random and
+ * half of all branches would be mispredicted.
  */
 static void flow_sweep_sort_out(const struct points *points, uint64_t from, uint64_t to,
                                 const uint8_t sides[2], struct batch *batch)
@@ -36,14 +40,17 @@ static void flow_sweep_sort_out(const struct points *points, uint64_t from, uint
     }
 }
 
-/* What a pass does with a point of a pair, and with one of a virtual node. */
+/* What a pass does with a point of a pair and with a point of a virtual node. */
 struct sweep {
     uint8_t sides[2];
     void (*pair)(struct flow *flow, uint32_t location, uint32_t point);
     int (*node)(struct flow *flow, uint32_t location, uint32_t point);
 };
 
-/* A location's points, batch by batch; values are what its pairs look up at their other ends. */
+/*
+ * Process a location's points batch by batch. values are those that pairs look up at their other
+ * ends.
+ */
 static inline int sweep_location(struct flow *flow, uint32_t location, const int64_t *values,
                                  const struct sweep *sweep)
 {
@@ -55,7 +62,7 @@ static inline int sweep_location(struct flow *flow, uint32_t location, const int
     for (uint64_t i = first; i < end && !err; i += BATCH) {
         flow_sweep_sort_out(points, i, end - i < BATCH ? end : i + BATCH, sweep->sides, &batch);
         for (uint32_t k = 0; k < batch.pair_count; k++) {
-            if (k + AHEAD < batch.pair_count) { /* at hand when it is needed */
+            if (k + AHEAD < batch.pair_count) { /* prefetch */
                 __builtin_prefetch(&values[points->link[batch.pairs[k + AHEAD]]]);
             }
             sweep->pair(flow, location, batch.pairs[k]);
@@ -69,7 +76,7 @@ static inline int sweep_location(struct flow *flow, uint32_t location, const int
     return err;
 }
 
-/* How much later the second event is by the values that are looked at; the observer judges. */
+/* Report by how much the second event is later, by the values that are examined. */
 static inline void flow_sweep_check_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     const struct points *points = &flow->graph->history->points;
@@ -89,7 +96,10 @@ int ictusi_flow_check(struct flow *flow, uint32_t location)
     return sweep_location(flow, location, flow->known, &check);
 }
 
-/* How late a send may become: as its receive is after the forward pass, less the least delay. */
+/*
+ * How late a send may become: the time of its receive after the forward pass, minus the least
+ * delay.
+ */
 static inline void flow_sweep_limit_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     struct points *points = &flow->graph->history->points;
@@ -112,7 +122,7 @@ int ictusi_flow_limit(struct flow *flow, uint32_t location)
     return sweep_location(flow, location, flow->graph->history->points.value, &limit);
 }
 
-/* No node of a batch: those go by themselves. */
+/* Nodes are skipped here, because they are processed separately. */
 static int flow_sweep_no_node(struct flow *flow, uint32_t location, uint32_t point)
 {
     (void)flow;
@@ -127,7 +137,7 @@ static int flow_sweep_check_pairs(struct flow *flow, uint32_t location)
     return sweep_location(flow, location, flow->known, &pairs);
 }
 
-/* Sends that go to nobody have no limit; those of nodes have theirs from the nodes. */
+/* Sends without a receive have no limit. Those of a collective get theirs from its node. */
 static int flow_sweep_limit_pairs(struct flow *flow, uint32_t location)
 {
     static const struct sweep pairs = {{POINT_OUT, 0}, flow_sweep_limit_pair, flow_sweep_no_node};
@@ -141,14 +151,14 @@ static int flow_sweep_limit_pairs(struct flow *flow, uint32_t location)
     return sweep_location(flow, location, points->value, &pairs);
 }
 
-/* Nodes that a thread takes at a time. */
+/* The number of nodes that a thread takes at a time. */
 enum { NODES_EACH = 4096 };
 
-/* What threads share, and the flow of each: the same with an observer of its own. */
+/* What the threads share. Each has a copy of the flow with an observer of its own. */
 struct together {
     struct flow *lanes;
-    uint32_t jobs;    /* the locations, then the nodes */
-    atomic_uint next; /* job */
+    uint32_t jobs;    /* one per location, then one per NODES_EACH nodes */
+    atomic_uint next; /* the next job */
 };
 
 static void lane_relax(struct flow *lane)
@@ -159,7 +169,10 @@ static void lane_relax(struct flow *lane)
     }
 }
 
-/* Pairs lie with their locations, nodes in a list of their own; neither waits for the other. */
+/*
+ * Take jobs until none is left. Pairs belong to locations and nodes are in a list of their own;
+ * neither depends on the other.
+ */
 static void lane_run(void *self, uint32_t number)
 {
     struct together *t = self;
@@ -178,7 +191,7 @@ static void lane_run(void *self, uint32_t number)
     }
 }
 
-/* The flow of each thread; one that finds no memory for an observer is left out. */
+/* Make the flow of each thread. If there is no memory for an observer, there is one thread less. */
 static uint32_t lanes_make(struct flow *flow, struct flow *lanes, int threads)
 {
     struct observer *own = flow->mode == FLOW_CHECK ? flow->observer : NULL;

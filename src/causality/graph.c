@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubling makes an append cost O(1) on average. */
+/* Doubling the array makes an append cost O(1) on average. */
 static int graph_reserve(void **array, uint64_t count, uint64_t more, size_t size)
 {
-    /* Capacity is the next power of two above count: no need to store it. */
+    /* The capacity is the next power of two above count, so it need not be stored. */
     uint64_t capacity = 1;
     while (capacity < count) {
         capacity *= 2;
@@ -28,7 +28,7 @@ static int graph_reserve(void **array, uint64_t count, uint64_t more, size_t siz
     return ICTUS_OK;
 }
 
-/* A node's edges lie in one row, those in before those out, and cannot grow afterwards. */
+/* The edges of a node are contiguous, incoming ones first, and cannot grow afterwards. */
 int ictusi_graph_edges(struct graph *graph, uint32_t node, uint32_t in, uint32_t out)
 {
     const uint64_t more = (uint64_t)in + out;
@@ -68,7 +68,7 @@ uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node)
 }
 
 /*
- * Nodes on other ranks are told by a bit and an index into a table, so that links stay 32 bits
+ * Nodes on other ranks are marked by a bit and an index into a table, so that links stay 32 bits
  * wide.
  */
 uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node)
@@ -85,7 +85,10 @@ static bool graph_is_point(uint32_t node)
     return !(node & NODE_VIRTUAL);
 }
 
-/* Each end that is a point here learns of the other; one on another rank is told by its owner. */
+/*
+ * Link each end that is a point here to the other one. A point on another rank is linked by its
+ * owner.
+ */
 void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
                        uint32_t receive_location)
 {
@@ -100,7 +103,7 @@ void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uin
     }
 }
 
-/* Disconnect what is left of a chain; how many that were. */
+/* Disconnect the rest of a chain; returns the number of its points. */
 static uint64_t graph_drop_chain(struct points *points, uint32_t from)
 {
     uint64_t count = 0;

@@ -10,8 +10,8 @@
 #include "causality/history.h"
 
 /*
- * A virtual node takes the maximum of what arrives (backwards: the minimum) and passes it on. It
- * remembers from which location that came, and the best from any other location, so that no
+ * A virtual node takes the maximum of what arrives (backward: the minimum) and passes it on. It
+ * remembers which location that came from, and the best value from any other location, so that no
  * process depends on itself.
  */
 struct vnode {
@@ -45,29 +45,31 @@ struct graph {
     uint64_t edge_count;
     struct remote *remotes;
     uint64_t remote_count;
-    uint64_t messages, collectives, thread_pairs; /* that are connected */
+    uint64_t messages, collectives, thread_pairs; /* the numbers that were connected */
     uint64_t unmatched_sends, unmatched_receives, incomplete;
-    uint64_t left_out; /* messages beside a stretch that was not recorded */
-    uint64_t unproven; /* Alltoallv and Alltoallw of which only totals are known */
+    uint64_t left_out; /* messages next to a stretch that was not recorded */
+    uint64_t unproven; /* Alltoallv and Alltoallw of which only totals are recorded */
 };
 
 void ictusi_graph_fini(struct graph *graph);
 
-/* Building blocks. Lists of a node are given when it is made, or reserved and filled later. */
+/*
+ * Building blocks. The sizes of a node's lists are either given when it is made, or reserved later.
+ */
 int ictusi_graph_vnode(struct graph *graph, uint32_t in, uint32_t out, uint8_t class,
                        uint32_t *node);
 int ictusi_graph_edges(struct graph *graph, uint32_t node, uint32_t in, uint32_t out);
 uint32_t *ictusi_graph_in(struct graph *graph, uint32_t node);
 uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node);
 
-/* The local number of another rank's node. Errors: NODE_NONE for no memory. */
+/* The local number of another rank's node, or NODE_NONE if there is no memory. */
 uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node);
 
 /* Connect a send and a receive, or any two points or remote points. */
 void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
                        uint32_t receive_location);
 
-/* Disconnect the rest of a chain; how many points that are. */
+/* Disconnect the rest of a chain; returns the number of its points. */
 uint64_t ictusi_graph_drop(struct graph *graph, uint32_t from);
 
 static inline struct vnode *graph_vnode(const struct graph *graph, uint32_t node)

@@ -18,8 +18,8 @@ int ictusi_history_init(struct history *history, const struct layout *layout, ui
 }
 
 /*
- * Locations [from, to) of another history, whose points come after those that are here: all indices
- * move by as many.
+ * Append locations [from, to) of another history. Their points come after those that are here, so
+ * all their indices shift by the present count.
  */
 int ictusi_history_append(struct history *history, struct history *other, uint32_t from,
                           uint32_t to, struct ictus_why *why)

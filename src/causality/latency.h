@@ -5,14 +5,17 @@
 
 #include <stdint.h>
 
-/* More units than this have no table, which grows with their square: all have the least delay. */
+/*
+ * With more units than this, no table is kept, since it grows with their square: all pairs get the
+ * least delay.
+ */
 enum { LATENCY_UNITS_MAX = 2048 };
 
 struct latency {
     uint32_t units;
     const uint32_t *unit_of;    /* by location */
     const uint32_t *process_of; /* by location */
-    int64_t *table;             /* units x units, sender first; NULL: all the least */
+    int64_t *table;             /* units x units, sender first; NULL: all pairs have the least */
     int64_t least;              /* for collectives: no pair of processes has less */
     int64_t thread;             /* between the threads of one process */
 };

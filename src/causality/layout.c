@@ -20,7 +20,8 @@ void ictusi_layout_fini(struct layout *layout)
 }
 
 /*
- * MPI_COMM_SELF and its like are one definition for all processes: everybody is rank 0 of its own.
+ * The rank of a location in a communicator. MPI_COMM_SELF and similar ones are one definition for
+ * all processes: each process is rank 0 of its own.
  */
 uint32_t ictusi_layout_rank(const struct layout *layout, uint32_t comm, uint32_t location)
 {
@@ -31,7 +32,7 @@ uint32_t ictusi_layout_rank(const struct layout *layout, uint32_t comm, uint32_t
     int64_t rank = ictusi_idmap_get(&c->ranks, location, 0);
     const uint32_t process = layout->locations[location].process;
     if (rank == IDMAP_NONE && process != LAYOUT_NONE) {
-        /* A thread that called MPI: its process stands for it. */
+        /* A thread that called MPI is represented by its process. */
         rank = ictusi_idmap_get(&c->ranks, layout->processes[process].rank_location, 0);
     }
     return rank == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)rank;
@@ -51,15 +52,18 @@ uint32_t ictusi_layout_peer(const struct layout *layout, uint32_t comm, uint32_t
         return rank < c->size_a ? c->members[rank] : LAYOUT_NONE;
     }
     /*
-     * On an inter-communicator ranks are those of the other group (MPI 4.1, 7.6); group A comes
-     * first in the list.
+     * On an inter-communicator, ranks refer to the other group (MPI 4.1, 7.6). Group A comes first
+     * in the list.
      */
     const bool in_a = own < c->size_a;
     const uint32_t size = in_a ? c->size_b : c->size_a;
     return rank < size ? c->members[(in_a ? c->size_a : 0) + rank] : LAYOUT_NONE;
 }
 
-/* A location of no process is given the first one's clock: there is nothing to tell by. */
+/*
+ * A location without a process is given the first process's clock, since nothing says which one it
+ * has.
+ */
 uint32_t ictusi_layout_clock_process(const struct layout *layout, uint32_t location)
 {
     const uint32_t process = layout->locations[location].process;

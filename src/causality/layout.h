@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stamps below 2^62, so that sums of a few of them and of offsets fit into 64 bits. */
+/* Stamps are below 2^62, so that sums of a few stamps and offsets fit into 64 bits. */
 #define STAMP_BITS 62
 
 /* No index. */
@@ -20,7 +20,7 @@
 struct clock_offset {
     uint64_t time;  /* on the location's clock, ticks */
     int64_t offset; /* global minus local, ticks */
-    double sd;      /* ticks; 0 where the recorder did not say */
+    double sd;      /* standard deviation, ticks; 0: not recorded */
 };
 
 struct layout_location {
@@ -33,9 +33,10 @@ struct layout_location {
 
 struct layout_process {
     uint32_t ref;
-    uint32_t node;    /* index */
-    uint32_t creator; /* of an accelerator: index of the process whose clock stamps it, or NONE */
-    uint32_t rank_location; /* that stands for it in MPI communicators, or LAYOUT_NONE */
+    uint32_t node; /* index */
+    /* of an accelerator: index of the process whose clock stamps it, else LAYOUT_NONE */
+    uint32_t creator;
+    uint32_t rank_location; /* represents the process in MPI communicators, or LAYOUT_NONE */
 };
 
 struct layout_comm {
@@ -62,17 +63,17 @@ static inline uint32_t layout_members(const struct layout_comm *comm)
 
 void ictusi_layout_fini(struct layout *layout);
 
-/* A location's position among a communicator's members, or that of its process; LAYOUT_NONE. */
+/* The position of a location, or of its process, among a communicator's members, or LAYOUT_NONE. */
 uint32_t ictusi_layout_rank(const struct layout *layout, uint32_t comm, uint32_t location);
 
 /*
- * The location at a rank as the member at position own (this location, or its process) names it: of
- * the other group in an inter-communicator.
+ * The location that a rank refers to, as seen by the member at position own, which is this location
+ * or its process. In an inter-communicator the rank is one of the other group.
  */
 uint32_t ictusi_layout_peer(const struct layout *layout, uint32_t comm, uint32_t location,
                             uint32_t own, uint32_t rank);
 
-/* The process whose clock stamps a location: an accelerator's is its creator's. */
+/* The process whose clock stamps a location. An accelerator is stamped by its creator's clock. */
 uint32_t ictusi_layout_clock_process(const struct layout *layout, uint32_t location);
 
 #endif

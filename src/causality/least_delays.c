@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collecting least delays, and what they say of constant offsets (Duda et al. 1987 for one pair).
+/*
+ * Collects the least delays, and computes the constant offsets that they imply (Duda et al. 1987
+ * for one pair).
  */
 #include "causality/least_delays.h"
 
@@ -11,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 128 MB of cells; where more pairs talk, stretches of time become longer, down to the least. */
+/*
+ * The cells may take 128 MB. If more pairs talk, cells become longer, down to CELLS_LEAST of them.
+ */
 enum { DELAYS_CELLS_MAX = 1 << 23, CELLS_LEAST = 6, ROWS_FIRST = 64, CG_STEPS = 400 };
 
 /* A pair of clocks that talks both ways. */
 struct edge {
     uint32_t a, b;
-    double offset, weight; /* of a's and b's constants: a - b, ticks */
+    double offset, weight; /* of the difference of the constants, a - b, ticks */
 };
 
 static bool delay_is_sooner(int64_t delay, int64_t instant, int64_t than, int64_t than_instant)
@@ -26,8 +30,9 @@ static bool delay_is_sooner(int64_t delay, int64_t instant, int64_t than, int64_
 }
 
 /*
- * Two stretches of time become one: as if they had been one from the beginning. Done in place: cell
- * i is written after 2 i and 2 i + 1, which are never before it, were read.
+ * Merge pairs of neighbouring cells, as if each had been one cell from the beginning. This works in
+ * place: cell i is written after cells 2 i and 2 i + 1 have been read, neither of which comes
+ * before it.
  */
 static void cells_halve(struct least_delays *d)
 {
@@ -42,8 +47,8 @@ static void cells_halve(struct least_delays *d)
 }
 
 /*
- * Half as many cells, until the rows fit the memory: a coarser look at all of the trace rather than
- * none at the end.
+ * Halve the number of cells until the rows fit into memory: a coarser view of the whole trace is
+ * better than none of its end.
  */
 static void cells_fit(struct least_delays *d, uint64_t rows)
 {
@@ -60,7 +65,9 @@ static void rows_clear(struct least_delays *d, uint64_t from, uint64_t to)
     }
 }
 
-/* Each array is kept as soon as it has grown, so that ictusi_delays_fini() frees what there is. */
+/*
+ * Each array is stored as soon as it has grown, so that ictusi_delays_fini() frees whatever exists.
+ */
 static int rows_reserve(struct least_delays *d, uint64_t rows)
 {
     const uint64_t count = rows * d->cells + 1;
@@ -83,7 +90,7 @@ static int rows_reserve(struct least_delays *d, uint64_t rows)
     return ICTUS_OK;
 }
 
-/* A row without delays, where it fits the memory. */
+/* Append a row without delays, if it fits into memory. */
 static int row_append(struct least_delays *d, uint64_t key)
 {
     cells_fit(d, d->row_count + 1);
@@ -97,7 +104,7 @@ static int row_append(struct least_delays *d, uint64_t key)
     return err;
 }
 
-/* The row of two clocks, or DELAY_NO_ROW. */
+/* The row of an ordered pair of clocks, or DELAY_NO_ROW. */
 static uint64_t row_find(const struct least_delays *d, uint64_t from, uint64_t to)
 {
     const int64_t row = ictusi_idmap_get(&d->rows, from, to);
@@ -105,9 +112,9 @@ static uint64_t row_find(const struct least_delays *d, uint64_t from, uint64_t t
 }
 
 /*
- * Kept is only the shortest delay (ticks, negative where the clocks contradict the order) of each
- * ordered pair of clocks in each cell of time: waiting lengthens delays, so the shortest one says
- * most of the clocks. It may be of any message, and ties are broken by the instant, so that the
+ * Only the shortest delay of each ordered pair of clocks in each cell is kept (ticks; negative
+ * where the clocks contradict the order). Waiting lengthens delays, so the shortest one says most
+ * about the clocks. It may come from any message. Ties are broken by the instant, so that the
  * result does not depend on the order in which ranks or threads deliver the pairs.
  */
 void ictusi_delays_add(struct least_delays *d, uint32_t from, uint32_t to, int64_t time,
@@ -132,7 +139,7 @@ void ictusi_delays_add(struct least_delays *d, uint32_t from, uint32_t to, int64
     }
 }
 
-/* Called for each pair of events that depend on each other, of which many read one clock. */
+/* Called for each pair of dependent events. Pairs on the same clock say nothing and are skipped. */
 static void delays_observe(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                            int64_t delay)
 {
@@ -147,7 +154,7 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     }
 }
 
-/* Another table over the same stretch of time, so that cells of both mean the same instants. */
+/* Another table over the same time, so that cells of both cover the same instants. */
 static struct observer *delays_split(struct observer *observer)
 {
     const struct least_delays *d = container_of(observer, struct least_delays, observer);
@@ -163,7 +170,7 @@ static struct observer *delays_split(struct observer *observer)
     return other ? &other->observer : NULL;
 }
 
-/* A row of another table, of which this one then has as many cells. */
+/* Merge a row of another table, which must have as many cells as this one. */
 static int row_join(struct least_delays *d, struct least_delays *other, uint64_t row)
 {
     const uint64_t key = other->keys[row];
@@ -191,8 +198,8 @@ static int row_join(struct least_delays *d, struct least_delays *other, uint64_t
 }
 
 /*
- * Tables halve as they fill, so both may be of different fineness: the coarser one decides. Minima
- * can be joined in any order.
+ * Merge another table. Tables are halved as they fill, so the two may have different resolutions;
+ * the coarser one decides. Minima can be merged in any order.
  */
 static int delays_join(struct observer *observer, struct observer *its)
 {
@@ -249,7 +256,7 @@ static int keys_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorted, each once; @return how many. */
+/* Sort the keys and drop duplicates; @return the number left. */
 static uint64_t keys_sort(uint64_t *keys, uint64_t count)
 {
     uint64_t n = 0;
@@ -261,7 +268,7 @@ static uint64_t keys_sort(uint64_t *keys, uint64_t count)
     return n;
 }
 
-/* The pairs of all rows, in an order that does not depend on who was seen first. */
+/* List the pairs of all rows, in an order that does not depend on which was seen first. */
 static int pairs_list(struct least_delays *d)
 {
     uint64_t *keys = malloc((d->row_count + 1) * sizeof *keys);
@@ -289,9 +296,9 @@ static int pairs_list(struct least_delays *d)
 }
 
 /*
- * The keys of all ranks, each once: *keys is the caller's to free. Each rank fills in its own part
- * of a list and has the largest number there is elsewhere, so that a minimum puts the parts
- * together.
+ * The distinct keys of all ranks; the caller frees *keys. Each rank fills in its own part of a
+ * list, and the largest number everywhere else, so that a minimum over all ranks assembles the
+ * parts.
  */
 static int keys_gather(const struct least_delays *d, struct team *team, uint64_t **keys,
                        uint64_t *count)
@@ -323,8 +330,8 @@ static int keys_gather(const struct least_delays *d, struct team *team, uint64_t
 }
 
 /*
- * The rows of these keys, in their order. Rows that other ranks alone have seen are empty. The old
- * table is freed, after errors too.
+ * Rearrange the rows into the order of these keys. Rows that only other ranks have seen are empty.
+ * The old table is freed, also after errors.
  */
 static int rows_arrange(struct least_delays *d, const uint64_t *keys, uint64_t count)
 {
@@ -351,7 +358,7 @@ static int rows_arrange(struct least_delays *d, const uint64_t *keys, uint64_t c
     return err;
 }
 
-/* The least of all ranks, and of equal ones the earliest. */
+/* The least delay over all ranks; among equal ones the earliest. */
 static int cells_share(struct least_delays *d, struct team *team)
 {
     const uint64_t count = d->row_count * d->cells;
@@ -370,8 +377,8 @@ static int cells_share(struct least_delays *d, struct team *team)
 }
 
 /*
- * All ranks get the rows of all. Before minima can be taken number by number, the tables must have
- * the same cells and the same rows in the same order. Collective.
+ * Give all ranks the rows of all. Before minima can be taken element by element, the tables must
+ * have the same cells and the same rows in the same order. Collective.
  */
 static int rows_share(struct least_delays *d, struct team *team)
 {
@@ -418,9 +425,9 @@ double ictusi_delays_half_trip(const struct least_delays *d, const struct delay_
 }
 
 /*
- * All pairs that talk both ways. With the least delays d_ab and d_ba, both at least 0 in truth, the
+ * Collect all pairs that talk both ways. The true delays d_ab and d_ba are at least 0, so the
  * difference of the constants lies within (d_ab - d_ba) / 2 +- (d_ab + d_ba) / 2. The middle is the
- * observation; the half-width, plus one tick, stands for its standard error.
+ * observation; the half-width plus one tick serves as its standard error.
  */
 static uint32_t edges_collect(const struct least_delays *d, struct edge *edges)
 {
@@ -438,7 +445,10 @@ static uint32_t edges_collect(const struct least_delays *d, struct edge *edges)
     return count;
 }
 
-/* y = L x, where L is the graph's weighted Laplacian: the normal matrix of the least squares. */
+/*
+ * y = L x, where L is the weighted Laplacian of the graph: the normal matrix of the least squares
+ * problem.
+ */
 static void edges_laplacian(const struct edge *edges, uint32_t count, const double *x, double *y,
                             uint32_t n)
 {
@@ -460,10 +470,10 @@ static double dot_product(const double *a, const double *b, uint32_t n)
 }
 
 /*
- * Minimise sum over edges of w (offset - x_a + x_b)^2 by conjugate gradients on the normal
- * equations L x = r, preconditioned by the diagonal. L is singular, as a constant may be added to
- * all clocks of a connected component; beginning at 0 the iteration stays in the subspace without
- * it, so each component's constants have the weighted mean 0. work: 5 n.
+ * Minimise the sum over edges of w (offset - x_a + x_b)^2, by conjugate gradients on the normal
+ * equations L x = r with a diagonal preconditioner. L is singular, because a constant may be added
+ * to all clocks of a connected component. Starting from 0, the iteration stays in the subspace
+ * orthogonal to these constants, so the weighted mean of each component is 0. work: 5 n.
  */
 static void edges_solve(const struct edge *edges, uint32_t count, uint32_t n, double *x,
                         double *work)
@@ -486,7 +496,7 @@ static void edges_solve(const struct edge *edges, uint32_t count, uint32_t n, do
         p[i] = z[i];
     }
     double rho = dot_product(r, z, n);
-    const double enough = rho * 1e-24; /* residuals 1e-12 of the first ones */
+    const double enough = rho * 1e-24; /* residuals of 1e-12 of the first ones */
     for (int step = 0; step < CG_STEPS && rho > enough; step++) {
         edges_laplacian(edges, count, p, q, n);
         const double alpha = rho / dot_product(p, q, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collecting the events of channels and instances while the archive is scanned. */
+/* Collects the events of channels and instances while the archive is scanned. */
 #include "causality/match.h"
 
 #include <ictus/error.h>
@@ -8,7 +8,10 @@
 
 static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
-/* Of each process with several locations the last one; LAYOUT_NONE where there is one, or none. */
+/*
+ * The last location of each process with several locations; LAYOUT_NONE for one with a single
+ * location or none.
+ */
 static uint32_t *match_last_locations(const struct layout *layout)
 {
     uint32_t *last = malloc((layout->process_count + 1) * sizeof *last);
@@ -58,8 +61,8 @@ void ictusi_matching_fini(struct matching *matching)
 }
 
 /*
- * Append a point. Chains are threaded through points->link, which holds a point's partner later on:
- * while events are read it is free, so chains take no memory of their own.
+ * Append a point to a chain. Chains are threaded through points->link, which later holds a point's
+ * partner. It is free while events are read, so chains take no memory of their own.
  */
 static void chain_add(struct points *points, struct chain *chain, uint32_t point)
 {
@@ -73,7 +76,7 @@ static void chain_add(struct points *points, struct chain *chain, uint32_t point
     chain->count++;
 }
 
-/* Put a chain after another one; the links in it lead to its points' new places already. */
+/* Append a chain to another one. Its links refer to the new places of its points already. */
 static void chain_append(struct points *points, struct chain *chain, const struct chain *other,
                          uint64_t point)
 {
@@ -91,8 +94,8 @@ static void chain_append(struct points *points, struct chain *chain, const struc
 }
 
 /*
- * Make room for one more element of an array that doubles. It is full where the count is a power of
- * two, so that nobody has to keep its room.
+ * Make room for one more element of an array that doubles. It is full if the count is a power of
+ * two, so its capacity need not be stored.
  */
 static int match_reserve(void **array, uint64_t count, size_t size)
 {
@@ -110,7 +113,7 @@ static int match_reserve(void **array, uint64_t count, size_t size)
 /*
  * Messages with the same sender, receiver, tag and communicator do not overtake each other (MPI
  * 4.1, 3.5), so the n-th send of a channel belongs to its n-th receive. A channel is looked up by
- * these four in constant time and made when it is first seen. The pointer holds until the next
+ * these four in constant time, and made when it is first seen. The pointer is valid until the next
  * channel is made.
  */
 static struct channel *match_find_channel(struct matching *m, uint32_t comm, uint32_t sender,
@@ -139,7 +142,7 @@ static struct channel *match_find_channel(struct matching *m, uint32_t comm, uin
     return &m->channels[index];
 }
 
-/* The location that stands for a location's process in a communicator. */
+/* The location that represents a location's process in a communicator. */
 static uint32_t match_find_representative(const struct layout *layout, uint32_t comm,
                                           uint32_t location)
 {
@@ -150,7 +153,7 @@ static uint32_t match_find_representative(const struct layout *layout, uint32_t 
     return layout->comms[comm].members[rank];
 }
 
-/* Mostly that of the message before. */
+/* The same, cached: mostly the location is that of the previous message. */
 static uint32_t representative_match(struct matching *m, uint32_t comm, uint32_t location)
 {
     if (m->seen_comm != comm || m->seen_location != location) {
@@ -171,7 +174,10 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
         return ICTUS_ERR_NOMEM;
     }
     uint32_t *seen = send ? &channel->send_location : &channel->receive_location;
-    /* Several threads of one process: their order is not the order of posting, and time decides. */
+    /*
+     * If several threads of a process use the channel, their order in the archive is not the order
+     * of posting. Then their times decide.
+     */
     channel->mixed = channel->mixed || (*seen != LAYOUT_NONE && *seen != location);
     *seen = location;
     stretches_add(send ? &channel->sent : &channel->received, m->gap);
@@ -179,7 +185,10 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
     return ICTUS_OK;
 }
 
-/* A cancelled send has no receive and would shift all later pairs of its channel by one. */
+/*
+ * Remove cancelled sends. They have no receive, and would shift all later pairs of the channel by
+ * one.
+ */
 static void match_drop_cancelled(struct points *points, struct chain *chain)
 {
     uint32_t p = chain->head;
@@ -201,15 +210,15 @@ void ictusi_match_drop_cancelled(struct matching *m)
     }
 }
 
-/* How many calls of this kind a member has made on the communicator; NULL: out of memory. */
+/* The counter of this member's calls of this kind on the communicator; NULL: out of memory. */
 int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
 {
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);
 }
 
 /*
- * Of a channel each side has its events in one process, so that only one of both matchings knows
- * it.
+ * Take over the sides of a channel that another matching has seen. Each side has all its events in
+ * one process, so only one of the two matchings knows it.
  */
 static void channel_take(struct matching *m, struct channel *c, const struct channel *other,
                          uint64_t point)
@@ -229,8 +238,9 @@ static void channel_take(struct matching *m, struct channel *c, const struct cha
 
 /*
  * An instance is one collective call of all members. Archives do not number the calls, but all
- * members call the collectives of a communicator in one order (MPI 4.1, chapter 6): the n-th call
- * of each member belongs to instance n. The pointer holds until the next instance is made.
+ * members call the collectives of a communicator in the same order (MPI 4.1, chapter 6), so the
+ * n-th call of each member belongs to instance n. The pointer is valid until the next instance is
+ * made.
  */
 static struct instance *match_instance(struct matching *m, uint64_t a, uint64_t b)
 {
@@ -250,7 +260,7 @@ static struct instance *match_instance(struct matching *m, uint64_t a, uint64_t 
     return &m->instances[index];
 }
 
-/* Where the root is among a communicator's members, as this call names it. */
+/* The position of the root among a communicator's members, as given by this call. */
 static uint32_t root_position(const struct layout *layout, const struct collective_call *call,
                               uint32_t own)
 {
@@ -264,7 +274,7 @@ static uint32_t root_position(const struct layout *layout, const struct collecti
     return comm->inter && own < comm->size_a ? comm->size_a + call->root : call->root;
 }
 
-/* B07 4.1: who contributes and who receives is decided by data length in the v-variants. */
+/* In the v-variants, the amount of data decides who contributes and who receives (B07 4.1). */
 static bool match_sized_by_member(uint8_t op)
 {
     return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
@@ -272,7 +282,10 @@ static bool match_sized_by_member(uint8_t op)
            op == COLLECTIVE_REDUCE_SCATTER;
 }
 
-/* In an inter-communicator data may go one way only, whatever the operation. */
+/*
+ * Mark the points of a call that move data, and count them. In an inter-communicator data may go
+ * one way only, whatever the operation.
+ */
 static void match_mark_live(struct matching *m, const struct collective_call *call, uint32_t rank,
                             struct instance *instance)
 {
@@ -297,8 +310,8 @@ static void match_mark_live(struct matching *m, const struct collective_call *ca
 }
 
 /*
- * Count this call on its communicator and put both its points into the instance of that number. The
- * location that stands for the process counts, since its threads may take turns.
+ * Count this call on its communicator and add both its points to the instance with that number. The
+ * count is kept for the location that represents the process, because its threads may take turns.
  */
 static int call_match_in_order(struct matching *m, const struct collective_call *call,
                                uint32_t rank)
@@ -323,7 +336,9 @@ static int call_match_in_order(struct matching *m, const struct collective_call 
     if (instance->root == LAYOUT_NONE) {
         instance->root = root;
     }
-    /* Members that disagree on operation or root are no collective: nothing is concluded from it.
+    /*
+     * If members disagree on the operation or root, no dependencies can be derived from the
+     * instance.
      */
     instance->broken = instance->broken || instance->op != call->op ||
                        (root != LAYOUT_NONE && root != instance->root);
@@ -336,7 +351,7 @@ static int call_match_in_order(struct matching *m, const struct collective_call 
     return ICTUS_OK;
 }
 
-/* The last location of a call's process, if that has several; else LAYOUT_NONE. */
+/* The last location of a call's process if it has several, else LAYOUT_NONE. */
 static uint32_t match_last_of(const struct matching *m, uint32_t location)
 {
     const uint32_t process = m->layout->locations[location].process;
@@ -344,8 +359,8 @@ static uint32_t match_last_of(const struct matching *m, uint32_t location)
 }
 
 /*
- * Calls of a process with several threads wait until all its locations are read: only then their
- * order is known.
+ * Calls of a process with several threads wait until all its locations have been read. Only then is
+ * their order known.
  */
 int ictusi_match_collective(struct matching *m, const struct collective_call *call)
 {
@@ -365,7 +380,7 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     return ICTUS_OK;
 }
 
-/* Whose a waiting call is, when it was made, and its place in the list. */
+/* The process of a waiting call, when it was made, and its place in the list. */
 struct waiting_turn {
     uint32_t process;
     int64_t time;
@@ -385,7 +400,7 @@ static int match_by_turn(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* The threads of a process share a clock, so that their calls follow each other by its stamps. */
+/* The threads of a process share a clock, so the stamps give the order of their calls. */
 int ictusi_match_location_end(struct matching *m, uint32_t location)
 {
     if (m->waiting_count == 0 || location < m->waiting_until) {
@@ -413,7 +428,10 @@ int ictusi_match_location_end(struct matching *m, uint32_t location)
     return err;
 }
 
-/* Threads meet under keys of their own (a and b name the team or lock): bit 63 keeps them apart. */
+/*
+ * Instances of threads have keys of their own, in which a and b identify the team or lock. Bit 63
+ * keeps them apart from collectives.
+ */
 int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, uint64_t a,
                         uint64_t b, uint32_t point, bool out)
 {
@@ -429,7 +447,7 @@ int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, ui
     return ICTUS_OK;
 }
 
-/* As if the other one's members had called after those that are known. */
+/* Merge an instance as if the other matching's members had called after those already known. */
 static void instance_take(struct matching *m, struct instance *instance,
                           const struct instance *other, uint64_t point)
 {
@@ -450,9 +468,9 @@ static void instance_take(struct matching *m, struct instance *instance,
 }
 
 /*
- * Instances in the order in which they were made, each under its key. The map gives its slots in no
- * order, so they are first put under their numbers: numbers then do not depend on how many threads
- * read.
+ * Append instances in the order in which they were made, each under its key. The map returns its
+ * slots in no particular order, so they are sorted by number first. The numbers then do not depend
+ * on how many threads read the archive.
  */
 static int instances_append(struct matching *m, const struct matching *other, uint64_t point)
 {
@@ -476,8 +494,8 @@ static int instances_append(struct matching *m, const struct matching *other, ui
 }
 
 /*
- * A process is read by one thread alone: no sequence is known to both, and those of the other one
- * are taken over as they are.
+ * A process is read by a single thread, so no sequence is known to both, and those of the other
+ * matching are taken over unchanged.
  */
 int ictusi_matching_append(struct matching *m, const struct matching *other, uint64_t point)
 {
@@ -502,9 +520,9 @@ int ictusi_matching_append(struct matching *m, const struct matching *other, uin
 }
 
 /*
- * Points of a location are consecutive; first[l] is ascending. first[low] <= point < first[high]
- * holds all the time. A location without points begins where the next one does; the last of those
- * is found, which has the point.
+ * The location of a point, by binary search. The points of a location are consecutive and first[l]
+ * is ascending; first[low] <= point < first[high] always holds. A location without points begins
+ * where the next one does. The search finds the last of these, which has the point.
  */
 uint32_t ictusi_match_location(const struct matching *m, uint32_t point)
 {

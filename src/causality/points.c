@@ -6,12 +6,12 @@
 #include <string.h>
 
 /*
- * Up to this many points stay in plain memory, 390 MB: a file's pages are written to the disk
- * behind our back, and cost a fault each whenever they were let go.
+ * Up to this many points stay in plain memory, 390 MB. The kernel writes the pages of a file to the
+ * disk in the background, and each page causes a fault after its memory was released.
  */
 enum { POINTS_IN_MEMORY = 80 << 17 };
 
-/* Bytes of an element of each array, in the order of the enumeration: 37 a point. */
+/* The element size of each array in bytes, in the order of the enumeration: 37 bytes per point. */
 static const size_t sizes[POINTS_ARRAYS] = {8, 8, 8, 4, 4, 4, 1};
 
 int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *why)
@@ -42,7 +42,7 @@ void ictusi_points_fini(struct points *points)
     *points = (struct points){.count = 0};
 }
 
-/* How many points have storage in every array. */
+/* The number of points for which every array has storage. */
 static uint64_t points_ready(const struct points *points)
 {
     return points->stores[POINTS_ARRAYS - 1].ready;
@@ -54,7 +54,7 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why)
         return ICTUS_OK;
     }
     int err = ICTUS_OK;
-    /* The last array grows last: how far it reaches, all the others do too. */
+    /* The arrays grow in order, so the size of the last one is a lower bound for all. */
     for (int i = 0; i < POINTS_ARRAYS && !err; i++) {
         points->stores[i].count = points->count;
         err = ictusi_store_grow(&points->stores[i], 1, why);
@@ -69,7 +69,9 @@ void ictusi_points_relax(const struct points *points)
     }
 }
 
-/* Notes are few in some archives: memory that holds none is not touched. */
+/*
+ * Some archives have few notes, so destination memory for notes that are all zero is not touched.
+ */
 static void points_take_notes(union point_note *to, const union point_note *from, uint64_t count)
 {
     enum { TOGETHER = 512 };
@@ -86,8 +88,8 @@ static void points_take_notes(union point_note *to, const union point_note *from
 }
 
 /*
- * Piece by piece, so that both copies are never in memory whole: each piece is dropped when it has
- * been taken.
+ * Copy piece by piece and drop each piece once it is copied, so that the two copies are never in
+ * memory as a whole.
  */
 int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why)
 {

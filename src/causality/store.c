@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reserved addresses, first over plain memory, then over a sparse unlinked file. */
+/* Storage at reserved addresses, first over plain memory, then over a sparse unlinked file. */
 #include "causality/store.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 
 enum { STORE_PAGE = 4096, STORE_STEP = 1 << 17 }; /* bytes; elements allocated at a time */
 
-/* Whole pages: what is mapped and dropped can be nothing else. */
+/* Mappings can only be made and dropped by whole pages. */
 static uint64_t store_bytes(const struct store *store, uint64_t count)
 {
     return (count * store->size + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE;
 }
 
 /*
- * Addresses for all elements are reserved at once and cost nothing until they are touched, so that
- * the array never moves and pointers into it stay valid.
+ * The addresses for all elements are reserved at once, and cost nothing until they are touched. So
+ * the array never moves, and pointers into it stay valid.
  */
 int ictusi_store_init(struct store *store, size_t size, uint64_t room, uint64_t memory_bytes,
                       struct ictus_why *why)
@@ -50,7 +50,7 @@ void ictusi_store_fini(struct store *store)
     *store = (struct store){.file = -1};
 }
 
-/* In TMPDIR; no name is left of it. */
+/* Create the file in TMPDIR, without a name. */
 static int store_open_file(struct ictus_why *why)
 {
     const char *dir = getenv("TMPDIR");
@@ -77,7 +77,7 @@ static int store_say(struct ictus_why *why, int number)
                          strerror(number));
 }
 
-/* From now on the array's bytes up to the end of a page are those of the file. */
+/* Map the array's bytes from the file, up to the end of a page. */
 static int store_map(struct store *store, uint64_t end, struct ictus_why *why)
 {
     if (end > store->filed) {
@@ -92,7 +92,7 @@ static int store_map(struct store *store, uint64_t end, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Put what is in memory up to the end of a page into the file. */
+/* Write what is in memory to the file, up to the end of a page. */
 static int store_flush(struct store *store, uint64_t end, struct ictus_why *why)
 {
     for (uint64_t at = store->filed; at < end;) {
@@ -107,8 +107,9 @@ static int store_flush(struct store *store, uint64_t end, struct ictus_why *why)
 }
 
 /*
- * Elements that are appended are written to the file when the next ones come: to touch pages of a
- * file one by one costs ten times as much. Many that are made at once lie in the file at once.
+ * Appended elements are written to the file when the next ones come, because touching the pages of
+ * a mapped file one by one costs ten times as much. A large number of elements made at once goes
+ * into the file directly.
  */
 static int store_file(struct store *store, uint64_t ready, struct ictus_why *why)
 {
@@ -122,7 +123,7 @@ static int store_file(struct store *store, uint64_t ready, struct ictus_why *why
     int err = store_flush(store, store_bytes(store, store->count), why);
     const uint64_t end = store_bytes(store, ready);
     if (!err && end > store->filed) {
-        /* A hole in a mapped file on a full disk would kill the process when touched. */
+        /* Touching a hole in a mapped file on a full disk would kill the process. */
         const int failed =
             posix_fallocate(store->file, (off_t)store->filed, (off_t)(end - store->filed));
         err = failed ? store_say(why, failed) : store_map(store, end, why);
@@ -141,14 +142,15 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
                              "the archive holds more events than its definitions say");
     }
     /*
-     * Growth by a constant step, not by doubling: nothing is copied, since addresses were reserved.
+     * Grow by a constant step instead of doubling: nothing is copied, since the addresses are
+     * reserved.
      */
     uint64_t ready = wanted + STORE_STEP - 1;
     ready = ready < store->room ? ready : store->room;
     int err = ICTUS_OK;
     if (ready > store->memory) {
         err = store_file(store, ready, why);
-        ictusi_store_relax(store); /* who appends to it does not read it now */
+        ictusi_store_relax(store); /* while elements are appended, nobody reads them */
     }
     store->ready = err ? store->ready : ready;
     return err;
@@ -179,7 +181,7 @@ void ictusi_store_relax(const struct store *store)
     }
 }
 
-/* The page in which the elements end may hold others that are wanted: it stays. */
+/* The page in which the elements end may hold others that are still needed, so it stays. */
 void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count)
 {
     const uint64_t begin = from * store->size / STORE_PAGE * STORE_PAGE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An array that grows at fixed addresses: in memory while it is small, then over an unlinked file
- * but for its end, so that only the part in use occupies memory.
+ * An array that grows at fixed addresses. It is in memory while it is small. Later all but its end
+ * lies in an unlinked file, so that only the part in use occupies memory.
  */
 #ifndef ICTUS_CAUSALITY_STORE_H
 #define ICTUS_CAUSALITY_STORE_H
@@ -10,22 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_IN_MEMORY = 32 << 20 }; /* bytes: the usual part that stays in memory */
+enum { STORE_IN_MEMORY = 32 << 20 }; /* bytes that usually stay in memory */
 
-/* All zero: nothing is reserved, which may be closed. */
+/* A store of zeros has nothing reserved and may be closed. */
 struct store {
     void *area;      /* the elements */
     uint64_t count;  /* elements in use */
-    uint64_t room;   /* that fit into the reserved addresses */
-    uint64_t ready;  /* whose storage is allocated */
-    uint64_t memory; /* how many stay in memory */
+    uint64_t room;   /* elements that fit into the reserved addresses */
+    uint64_t ready;  /* elements with allocated storage */
+    uint64_t memory; /* elements that stay in memory */
     size_t size;     /* of an element */
-    uint64_t filed;  /* bytes that lie in the file; what is appended later is in memory still */
+    uint64_t filed;  /* bytes in the file; what was appended later is still in memory */
     int file;        /* -1 while in memory */
 };
 
 /*
- * Reserve room for elements of a size, of which so many bytes stay in memory. Errors:
+ * Reserve room for elements of a size, of which memory_bytes stay in memory. Errors:
  * ICTUS_ERR_NOMEM.
  */
 int ictusi_store_init(struct store *store, size_t size, uint64_t room, uint64_t memory_bytes,
@@ -33,26 +33,26 @@ int ictusi_store_init(struct store *store, size_t size, uint64_t room, uint64_t 
 void ictusi_store_fini(struct store *store);
 
 /*
- * Make storage for more elements, which count does not include yet and which are zero. What lies in
- * a file is let go of now and then meanwhile. Errors: ICTUS_ERR_IO (a full disk), ICTUS_ERR_CORRUPT
- * (no room).
+ * Make storage for more elements, which are zero and not yet included in count. Memory behind the
+ * file is released from time to time. Errors: ICTUS_ERR_IO (a full disk), ICTUS_ERR_CORRUPT (no
+ * room).
  */
 int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why);
 
-/* Change some elements where they have been put. */
+/* Adjust elements at their new place. */
 typedef void store_mend(const void *self, void *elements, uint64_t count);
 
 /*
- * Move the elements of another array of the kind after these, and change them on the way. Errors:
- * as above.
+ * Move the elements of another array of the same kind to the end of this one, and adjust them with
+ * mend. Errors: as above.
  */
 int ictusi_store_take(struct store *store, struct store *other, store_mend *mend, const void *self,
                       struct ictus_why *why);
 
-/* Let go of the memory behind the array; its contents stay. */
+/* Release the memory behind the array; its contents stay in the file. */
 void ictusi_store_relax(const struct store *store);
 
-/* Let go of the memory of some elements that nobody reads again, and of their contents. */
+/* Release the memory of elements that nobody will read again; their contents are lost. */
 void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count);
 
 #endif

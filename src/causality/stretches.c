@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is left of the order of messages where recording was switched off. */
+/* What remains of the order of messages where recording was switched off. */
 #include "causality/stretches.h"
 
 #include "causality/layout.h"
@@ -22,7 +22,9 @@ void ictusi_stretches_fini(struct stretch_list *list)
     *list = (struct stretch_list){.layout = NULL};
 }
 
-/* Whether something of a location was not recorded that others may have recorded their side of. */
+/*
+ * Whether some part of a location was not recorded while others may have recorded their side of it.
+ */
 static bool stretches_is_cut(const struct stretch_list *list, uint32_t location)
 {
     const struct gaps *gaps = &list->gaps[location];
@@ -30,8 +32,9 @@ static bool stretches_is_cut(const struct stretch_list *list, uint32_t location)
 }
 
 /*
- * Processes that took part in anything decide: whether the location that stands for each is late. A
- * beginning that all processes missed alike is no gap: nobody's messages reach back before it.
+ * Whether all processes began late alike, judged by the location that represents each process that
+ * took part in anything. A beginning that all processes missed is no gap, because no message
+ * reaches back before it.
  */
 static bool stretches_late_alike(const struct stretch_list *list)
 {
@@ -47,7 +50,10 @@ static bool stretches_late_alike(const struct stretch_list *list)
     return !(late && timely);
 }
 
-/* When all locations are read: only then it is known whether all began late alike. */
+/*
+ * Called when all locations have been read, since only then it is known whether all began late
+ * alike.
+ */
 void ictusi_stretches_seal(struct stretch_list *list)
 {
     list->begin_late = !stretches_late_alike(list);
@@ -62,9 +68,9 @@ void ictusi_stretches_seal(struct stretch_list *list)
 }
 
 /*
- * In a gap an unknown number of messages passed unrecorded. Their order on a channel is kept, so
- * those before the first gap still pair from the front and those after the last gap from the end;
- * what lies between cannot be paired.
+ * An unknown number of messages passed unrecorded in a gap. Messages on a channel keep their order,
+ * so those before the first gap still pair from the front, and those after the last gap from the
+ * end. Those in between cannot be paired.
  */
 struct reach ictusi_stretches_reach(const struct stretch_list *list, const struct stretches *side,
                                     uint32_t count, uint32_t location, uint32_t standing)
@@ -80,7 +86,7 @@ struct reach ictusi_stretches_reach(const struct stretch_list *list, const struc
     if (cut == 0) {
         return all;
     }
-    if (!own || cut > 1) { /* another thread's gap: it may have taken part in this channel there */
+    if (!own || cut > 1) { /* another thread has a gap, in which it may have used this channel */
         return (struct reach){0, 0, true};
     }
     const struct gaps *gaps = &list->gaps[location];
@@ -94,7 +100,7 @@ static uint32_t stretches_least_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* As many as both ends know, from either end, and none twice. */
+/* Pair as many from either end as both sides know, and none twice. */
 void ictusi_stretches_pairs(const struct reach *sends, uint32_t send_count,
                             const struct reach *receives, uint32_t receive_count, uint32_t *first,
                             uint32_t *last)
