@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading an archive for an analysis: presynchronised calls, and what their clocks are off by. */
+/* Reads an archive for an analysis: presynchronised calls, and the errors of their clocks. */
 #include "waits/analysis.h"
 
 #include "correct/clock_fit.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stamps of a location on the common clock. */
+/* Map a location's stamp to the common clock. */
 static int64_t analysis_map(void *self, uint32_t location, int64_t stamp)
 {
     const struct analysis *a = self;
@@ -21,8 +21,8 @@ static int64_t analysis_map(void *self, uint32_t location, int64_t stamp)
 }
 
 /*
- * Times as ictus correct would take them before it moves any event by itself; with how many knots
- * it fitted the clocks, 0 where it let them be.
+ * Presynchronise the times as ictus correct would before it moves any single event. Stores the
+ * number of knots that were fitted to the clocks, or 0 if they were left as they are.
  */
 static int analysis_presync(struct session *s, uint32_t *fitted)
 {
@@ -47,7 +47,7 @@ static int analysis_presync(struct session *s, uint32_t *fitted)
     return err;
 }
 
-/* The archive's events, and the calls that they lie in. */
+/* Read the archive's events and the calls that they lie in. */
 static int analysis_read(struct analysis *a, const char *in, struct ictus_why *why)
 {
     struct session *s = &a->session;
@@ -65,8 +65,9 @@ static int analysis_read(struct analysis *a, const char *in, struct ictus_why *w
 }
 
 /*
- * Times are taken over before histories are made, and calls are mapped afterwards: histories may
- * find by how much clocks are still off, which analysis_map() takes off the calls.
+ * The order matters. Points get their times before the histories are made, and calls are mapped
+ * afterwards: the histories may find remaining errors of the clocks, which analysis_map() subtracts
+ * from the calls.
  */
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why)
 {
@@ -82,9 +83,9 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
 }
 
 /*
- * A message's two ends lie far apart in memory, one in each location, but near in time. Locations
- * therefore advance together by stretches of time, of about 8192 points each over all of them: both
- * ends are then in the cache, and files behind the lists are read in few places at once.
+ * The two ends of a message lie far apart in memory, one in each location, but close in time. So
+ * all locations advance together by intervals of time with about 8192 points in total. Both ends
+ * are then in the cache, and the files behind the lists are read in few places at a time.
  */
 int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
                           void *self)
@@ -118,7 +119,7 @@ int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, ui
 
 int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *passes, size_t count)
 {
-    enum { TOGETHER = 1 << 12 }; /* calls: 260 KiB with whom they wait for */
+    enum { TOGETHER = 1 << 12 }; /* calls: 260 KiB together with their partners */
     const uint64_t locations = a->session.trace->layout.location_count;
     uint64_t passed = 0;
     int err = ICTUS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One analysis of one archive: what its parts share. */
+/* One analysis of one archive: the data that its parts share. */
 #ifndef ICTUS_WAITS_ANALYSIS_H
 #define ICTUS_WAITS_ANALYSIS_H
 
@@ -14,28 +14,31 @@ struct analysis {
 };
 
 /*
- * Open an archive, bring its times onto one clock as ictus correct would take them before it moves
- * any event by itself, and read its calls; a is zeroed before. To be closed after errors too.
+ * Open an archive, presynchronise its times as ictus correct would before it moves any single
+ * event, and read its calls. a must be zeroed. Call ictusi_analysis_close() even after an error.
  */
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why);
 void ictusi_analysis_close(struct analysis *a);
 
 /*
- * Show all points to a function, stretch of time by stretch of time and in each of them location by
- * location, so that those that belong together are near in memory. Errors: ICTUS_ERR_NOMEM.
+ * Call visit for all points: interval by interval of time, and location by location within an
+ * interval, so that points that belong together are close in memory. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
                           void *self);
 
-/* Let go of the memory behind all that is kept by point or by call; the contents stay. */
+/*
+ * Release the memory behind everything that is kept per point or per call; the contents stay in the
+ * files.
+ */
 void ictusi_analysis_relax(const struct analysis *a);
 
-/* With one call that is far from the others as much memory is held as with so many neighbours. */
+/* A call far from the others holds as much memory as this many neighbouring ones. */
 enum { CALLS_APART = 32 };
 
 /*
- * Who goes through all points or calls holds the memory of so many of them at most; more: of those
- * that were passed since the last time.
+ * Whoever goes through all points or calls uses this to bound the memory that is held to HELD of
+ * them. more: the number passed since the last call.
  */
 static inline void analysis_pass(const struct analysis *a, uint64_t *passed, uint64_t more)
 {
@@ -47,15 +50,17 @@ static inline void analysis_pass(const struct analysis *a, uint64_t *passed, uin
     }
 }
 
-/* What is made of all calls, in their order; its pass is told of a stretch of a location's calls.
+/*
+ * Something that is computed from all calls in order. stretch receives a range of a location's
+ * calls.
  */
 struct call_pass {
     int (*stretch)(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to);
 };
 
 /*
- * Go through all calls once for several of these: a stretch is in the processor's cache for all of
- * them. Errors: those of the passes.
+ * Go through all calls once for several passes, so that each range is in the processor's cache for
+ * all of them. Errors: those of the passes.
  */
 int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *passes, size_t count);
 
@@ -64,7 +69,7 @@ static inline uint32_t analysis_location(const struct analysis *a, uint64_t call
     return call_at(&a->calls, call)->location;
 }
 
-/* The nodes that a virtual node listens to, and those that listen to it. */
+/* The nodes that a virtual node depends on, and those that depend on it. */
 static inline const uint32_t *analysis_ins(const struct analysis *a, uint32_t node)
 {
     return a->session.graph.edges + graph_vnode(&a->session.graph, node)->edges;
@@ -75,7 +80,7 @@ static inline const uint32_t *analysis_outs(const struct analysis *a, uint32_t n
     return analysis_ins(a, node) + graph_vnode(&a->session.graph, node)->in_count;
 }
 
-/* Ticks that a call waits for its partner, within the call. */
+/* How long a call waits for its partner, in ticks and within the call. */
 static inline int64_t analysis_wait(const struct analysis *a, uint64_t call)
 {
     return partner_at(&a->partners, call)->wait;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When processes came to collectives. A member's parts on a communicator are numbered in the order
- * of its calls, which MPI makes the same for all members; parts of one number are an instance.
- * A process arrives at a nonblocking collective when it begins it.
- * Instances of one call site, communicator, operation and size make a pattern.
+ * When processes arrived at collectives. The calls of each member on a communicator are numbered in
+ * order, which MPI makes the same for all members. The parts with one number form an instance. A
+ * process arrives at a nonblocking collective when it starts it. Instances with the same call site,
+ * communicator, operation and size form a pattern.
  */
 #include "arrival/limits.h"
 #include "arrival/pattern.h"
@@ -19,21 +19,21 @@
 
 static const double two_sided = 1.96; /* standard deviations of 95 % */
 
-/* One member's part. */
+/* One member's part in an instance. */
 struct part {
     const struct meeting *meeting;
     int64_t enter;
-    int64_t gap; /* since it left the operation before, at first since its first event */
+    int64_t gap; /* since it left the operation before; for the first, since its first event */
     uint32_t rank, number;
 };
 
-/* An instance: its parts by rank, and the pattern it belongs to. */
+/* An instance: its parts sorted by rank, and its pattern. */
 struct occasion {
     const struct part *parts;
     uint32_t pattern;
 };
 
-/* What a pattern is the pattern of. */
+/* What the instances of a pattern have in common, and their sums. */
 struct subject {
     char site[ICTUS_ARRIVALS_TEXT];
     uint32_t path, comm, root;
@@ -41,7 +41,7 @@ struct subject {
     bool pending; /* nonblocking, or persistent */
     uint64_t bytes;
     int64_t instances;
-    uint64_t first; /* of its occasions */
+    uint64_t first; /* index of its first occasion */
     double spread;  /* sum over the instances, ticks */
 };
 
@@ -53,7 +53,7 @@ struct extraction {
     uint64_t occasion_count;
     struct subject *subjects;
     uint64_t subject_count;
-    int64_t most; /* instances of a pattern that are listed, the last; 0: all */
+    int64_t most; /* the largest number of instances listed for a pattern, the last ones; 0: all */
     struct ictus_arrivals_left left;
 };
 
@@ -75,7 +75,7 @@ static int arrivals_by_member(const void *a, const void *b)
     if (p->enter != q->enter) {
         return p->enter < q->enter ? -1 : 1;
     }
-    if (p->meeting->begin != q->meeting->begin) { /* of one MPI_Startall */
+    if (p->meeting->begin != q->meeting->begin) { /* several in one MPI_Startall */
         return p->meeting->begin < q->meeting->begin ? -1 : 1;
     }
     return (p->meeting > q->meeting) - (p->meeting < q->meeting);
@@ -95,9 +95,10 @@ static int arrivals_by_number(const void *a, const void *b)
 }
 
 /*
- * Ticks since a member left the same operation before. So long it has run other code, and the
- * operation's code and data have gone cold; a replay runs other code as long. Other operations in
- * between share some of both, which is not counted. Meetings are in the order of each location.
+ * Ticks since the member left the same operation before. For that long it has run other code, and
+ * the code and data of the operation have left the caches; a replay runs other code for as long.
+ * Other operations in between share some of both, which is not counted. Meetings are in order
+ * within each location.
  */
 static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
 {
@@ -114,9 +115,9 @@ static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
 }
 
 /*
- * All parts, instance by instance: sorted by member and time, numbered, then sorted by number.
- * A member whose events were lost from the middle would shift its numbers; occasion_is_whole()
- * then sees another operation somewhere, and what was muted is known by its flag.
+ * Make all parts, grouped by instance: sort them by member and time, number them, then sort by
+ * number. If events of a member were lost in the middle, its numbers would be shifted.
+ * occasion_is_whole() then finds different operations, and muted calls are known by their flag.
  */
 static int parts_make(struct extraction *x)
 {
@@ -151,7 +152,10 @@ static int parts_make(struct extraction *x)
     return ICTUS_OK;
 }
 
-/* Bytes of a block, from what all members moved: one alone may have moved nothing, as a root. */
+/*
+ * The size of a block in bytes, from what all members moved: a single member, such as a root, may
+ * have moved nothing.
+ */
 static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
 {
     struct traffic_sums sums = {0};
@@ -161,7 +165,7 @@ static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
     return ictusi_pattern_bytes(parts[0].meeting->op, &sums, n);
 }
 
-/* Those of one pattern together, in the order in which they happened. */
+/* Sort by pattern, and within a pattern by time. */
 static int arrivals_by_pattern(const void *a, const void *b)
 {
     const struct occasion *p = a;
@@ -172,7 +176,7 @@ static int arrivals_by_pattern(const void *a, const void *b)
     return (p->parts > q->parts) - (p->parts < q->parts);
 }
 
-/* A place in the source, else where the call was made from, else the call. */
+/* The place in the source if it is known, else the path of the caller, else the call itself. */
 static void subject_place(const struct extraction *x, uint32_t path, char *text, size_t size)
 {
     const struct paths *paths = &x->analysis.paths;
@@ -193,10 +197,10 @@ static bool subject_matches(const struct subject *s, const struct subject *other
            strcmp(s->site, other->site) == 0;
 }
 
-/* The pattern of a subject, made if it is new; UINT32_MAX: no memory. */
+/* The index of a subject's pattern, which is made if it is new; UINT32_MAX: no memory. */
 static uint32_t subject_at(struct extraction *x, const struct subject *wanted)
 {
-    /* The latest first: programs come back to the same few places. */
+    /* The latest first, because programs return to the same few places. */
     for (uint64_t i = x->subject_count; i-- > 0;) {
         if (subject_matches(&x->subjects[i], wanted)) {
             return (uint32_t)i;
@@ -216,7 +220,7 @@ static bool meeting_is_pending(const struct meeting *m)
     return m->call != m->end_call;
 }
 
-/* Whether all members made the same call, and returned. */
+/* Whether all members made the same call and returned from it. */
 static bool occasion_is_whole(struct extraction *x, const struct part *parts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -262,7 +266,8 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
         return ICTUS_OK;
     }
     const int64_t spread = occasion_spread(parts, n);
-    if (ticks_ns(x, (double)spread) > (double)ARRIVAL_OFFSET_MAX_NS) { /* no pattern holds it */
+    /* a pattern cannot represent it */
+    if (ticks_ns(x, (double)spread) > (double)ARRIVAL_OFFSET_MAX_NS) {
         x->left.incomplete++;
         return ICTUS_OK;
     }
@@ -308,9 +313,9 @@ static int occasions_find(struct extraction *x)
 }
 
 /*
- * Half the 95 % interval of the worst member's offset from the first; at least a tick's. Between
- * two readings of one clock the only error is rounding; between clocks it is the error of their
- * difference at these instants. NaN where the archive does not say how good its clock was.
+ * Half the 95 % interval of the worst member's offset from the first one, and at least a tick. On
+ * one clock the only error is rounding. Between clocks it is the error of their difference at these
+ * instants. NaN if the archive does not state the accuracy of its clock.
  */
 static double occasion_error_ns(const struct extraction *x, const struct part *parts, uint32_t n,
                                 const struct part *first)
@@ -328,13 +333,13 @@ static double occasion_error_ns(const struct extraction *x, const struct part *p
 }
 
 /*
- * One instance's row. It lasts from the last arrival to the last exit. A nonblocking one lasts from
- * when all have come to it and to the calls that complete it, since before that nobody waits for
- * it:
+ * The row of one instance. A blocking instance lasts from the last arrival to the last exit. A
+ * nonblocking one lasts from when all members have both arrived and entered the call that completes
+ * it, since nobody waits for it before that:
  *
  *     duration = max(leave) - max(max(enter), max(enter of the completing call))
  *
- * which clocks apart may make negative, hence the 0.
+ * Errors of the clocks may make this negative, so it is clamped at 0.
  */
 static void occasion_row(const struct extraction *x, const struct part *parts,
                          struct ictus_arrivals *a, int64_t row)
@@ -375,8 +380,8 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
 }
 
 /*
- * Put the instances of one subject into a table; if it is not to keep all of them, the last ones,
- * since the first calls of a program are often unlike the rest.
+ * Put the instances of one subject into a table. If not all of them are to be kept, keep the last
+ * ones, because the first calls of a program often differ from the rest.
  */
 static int arrivals_pattern_make(const void *self, size_t at, struct ictus_arrivals *a)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Backward replay. A call is passed once everybody who waited for it has been; then k, what later
- * waits have charged to its own wait, is final. p waits w for q; a and b are their last common
- * synchronisation. For each call path c
+ * Backward replay. A call is passed once every wait for it has been charged. Then k, the blame that
+ * later waits put on its own wait, is final. Let p wait w for q, and let a and b be the calls of
+ * their last common synchronisation. For each call path c
  *
  *     d[c] = max(0, time_q[c] in (b, now) - time_p[c] in (a, E))
  *     D = sum of d[c],  O = sum of the waits of q in its interval
  *     direct[q,c] += w d[c] / (D + O);  indirect[q,c] += k d[c] / (D + O)
  *     k(v) += (w + k) w_v / (D + O) for each of these waits v
  *
- * so that direct, indirect and what cannot be attributed (D + O = 0) add up to all waits. The waits
- * v are not visited one by one: (w + k) / (D + O) is open on q from the causing call back to b, and
- * a wait takes the sum of what is open. That sum is an integer of 2^-32, so that opening and
- * closing leave nothing behind.
+ * so that direct, indirect, and what cannot be attributed (D + O = 0) add up to all waits. The
+ * waits v are not visited one by one. Instead, the rate (w + k) / (D + O) is open on q from the
+ * causing call back to b, and a wait takes the sum of the open rates. That sum is an integer in
+ * units of 2^-32, so that opening and closing a rate leaves no rounding error.
  */
 #include "waits/blame.h"
 
@@ -21,32 +21,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The estimate, then a lane for each history; on one clock there is only the estimate. */
+/*
+ * Slot 0 is the estimate; the others are one lane per history. With a single clock there is only
+ * the estimate.
+ */
 enum { ESTIMATE, FIRST_LANE, SLOTS = FIRST_LANE + LANES };
 
-/* A rate that is open on a location, for calls later than `until`. */
+/* A rate that is open on a location for calls later than `until`. */
 struct open_rate {
-    int64_t until;       /* or -1: for all of them */
-    uint32_t next;       /* of those that wait for the same call to be passed */
-    int64_t rate[SLOTS]; /* 2^-32 */
+    int64_t until;       /* -1: for all calls */
+    uint32_t next;       /* in the list of rates that wait for the same call, or of free ones */
+    int64_t rate[SLOTS]; /* in units of 2^-32 */
 };
 
-/* The first rate is none. */
+/* Index 0 means no rate. */
 enum { RATE_NONE = 0 };
 
 struct walker {
-    uint64_t cursor; /* after the next call to pass */
+    uint64_t cursor; /* one past the next call to pass */
     int64_t time;    /* when that call was left */
     bool queued;
     int64_t open[SLOTS];
-    uint32_t *heap; /* of open rates: the largest `until` first */
+    uint32_t *heap; /* open rates, a heap with the largest `until` on top */
     uint32_t heap_count, heap_room;
 };
 
-/* What the replay knows of a call; all zero at first. */
+/* What the replay knows about a call; initially zero. */
 struct passing {
-    uint32_t dependents; /* waits for it that have not been charged */
-    uint32_t pending;    /* rates to open when it is passed */
+    uint32_t dependents; /* waits for it that have not been charged yet */
+    uint32_t pending;    /* list of rates to open when it is passed */
 };
 
 struct replay {
@@ -57,10 +60,10 @@ struct replay {
     int slots;              /* in use */
     struct walker *walkers; /* by location */
     struct store calls;     /* struct passing, by call */
-    uint64_t passed;        /* since memory was let go of */
+    uint64_t passed;        /* calls since memory was last released */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
-    uint32_t *ready; /* heap of locations, the latest first */
+    uint32_t *ready; /* heap of locations, the latest on top */
     uint32_t ready_count;
     struct time_map own, other;
     double *charge; /* scratch */
@@ -72,8 +75,8 @@ static struct passing *replay_call(const struct replay *r, uint64_t call)
 }
 
 /*
- * From the list of those that were given back, or at the end: as many as are open at a time, not as
- * there are waits. RATE_NONE: no memory.
+ * Take a rate from the free list, or append one. There are as many as are open at the same time,
+ * not as many as there are waits. RATE_NONE: no memory.
  */
 static uint32_t rate_new(struct replay *r)
 {
@@ -101,15 +104,15 @@ static void rate_release(struct replay *r, uint32_t index)
 }
 
 /*
- * Whether one heap entry goes before another: calls are passed from the last one on. So the rate
- * that closes first is at the top.
+ * The heap order. Calls are passed from the last to the first, so the rate that closes first, the
+ * one with the largest `until`, is on top.
  */
 static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
 {
     return r->rates[a].until > r->rates[b].until;
 }
 
-/* A binary heap. Intervals overlap in any way, but those that reach least far back close first. */
+/* Binary heap. Intervals may overlap in any way, but those that reach back least close first. */
 static int heap_push(struct replay *r, struct walker *w, uint32_t index)
 {
     if (w->heap_count == w->heap_room) {
@@ -150,9 +153,8 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
 }
 
 /*
- * Rates that a call opens, now that everybody has charged it. The call's own wait is not part of
- * them: it came after the instant at which the call was entered, which is what the others waited
- * for.
+ * Open the rates of a call, once all waits for it have been charged. They do not apply to the
+ * call's own wait, which came after the call was entered, and the others waited for that enter.
  */
 static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 {
@@ -170,8 +172,8 @@ static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 }
 
 /*
- * Rates whose interval begins at or after this call. Most calls close none and look at the top of
- * the heap alone.
+ * Close the rates whose interval begins at or after this call. For most calls there are none, and
+ * only the top of the heap is examined.
  */
 static void walker_close(struct replay *r, struct walker *w, uint64_t call)
 {
@@ -185,8 +187,8 @@ static void walker_close(struct replay *r, struct walker *w, uint64_t call)
 }
 
 /*
- * The row of a location and call path, made when it is first blamed; NULL: no memory. Rows move
- * when the list grows: do not keep it.
+ * The row of a location and call path, which is made when it is first blamed; NULL: no memory. Rows
+ * move when the list grows, so the pointer must not be kept.
  */
 static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t path)
 {
@@ -208,14 +210,14 @@ static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t p
 /* One wait being charged. */
 struct charge {
     uint32_t call, cause, location, other;
-    double direct, later; /* w and k as read off */
+    double direct, later; /* w and k as recorded */
     double all[SLOTS];    /* w + k */
     double delay, waits;  /* D and O */
 };
 
 /*
- * The delays of q against p by call path, into r->charge. They are in the order of r->other's list.
- * What q did while recording was off is unknown, and so is no delay of anybody's.
+ * The delays of q relative to p by call path, written to r->charge in the order of r->other's list.
+ * What q did while recording was off is unknown and counts as nobody's delay.
  */
 static void blame_charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
 {
@@ -233,8 +235,8 @@ static void blame_charge_delays(struct replay *r, struct charge *c, const struct
 }
 
 /*
- * Direct is what the causer's delay cost this process, indirect what it cost those that waited for
- * this process in turn.
+ * Direct blame is what the delay of q cost p. Indirect blame is what it cost those that in turn
+ * waited for p.
  */
 static int blame_charge_rows(struct replay *r, const struct charge *c)
 {
@@ -258,8 +260,8 @@ static int blame_charge_rows(struct replay *r, const struct charge *c)
 }
 
 /*
- * Open the rate on the causer's own waits, once it gets there. It hangs on the causing call until
- * that is passed. Rates beyond 2^26 are cut, so that sums of many stay within 64 bits.
+ * Open a rate on the causer's own waits. The rate stays with the causing call until that is passed.
+ * Rates are limited to 2^26, so that sums of many fit into 64 bits.
  */
 static int waits_charge(struct replay *r, const struct charge *c, uint32_t until)
 {
@@ -285,8 +287,8 @@ static int waits_charge(struct replay *r, const struct charge *c, uint32_t until
 }
 
 /*
- * The wait itself under each history, with the cause that the estimate has; and what is open. Rates
- * are integers of 2^-32 until here.
+ * The wait under each history, for the cause found by the estimate, and the sum of the open rates.
+ * Rates are in units of 2^-32 up to here.
  */
 static void blame_charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
 {
@@ -309,14 +311,15 @@ static void blame_charge_lanes(const struct replay *r, struct charge *c, const s
 static void blame_ready_push(struct replay *r, uint32_t location);
 
 /*
- * Divide one wait among what its causer did since both last met, then let go of the causer. The
- * last one that waited for a call sets its location going again, if that has come to this call.
+ * Divide one wait among what its causer did since the two last synchronised, then release the
+ * causer: the last charged wait for a call makes its location ready again, if that has reached the
+ * call.
  */
 static int blame_charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
     const struct analysis *a = r->analysis;
     const struct partner *p = partner_at(&a->partners, call);
-    struct charge c; /* not all of it is used */
+    struct charge c; /* not all members are used */
     c.call = call;
     c.cause = p->call;
     c.location = location;
@@ -340,7 +343,7 @@ static int blame_charge_call(struct replay *r, uint32_t location, uint32_t call)
     return err;
 }
 
-/* Put the cursor of a location after its next call to pass. */
+/* Move the cursor of a location to one past its next call to pass. */
 static void walker_place(struct replay *r, uint32_t location, uint64_t cursor)
 {
     struct walker *w = &r->walkers[location];
@@ -366,9 +369,9 @@ static void blame_ready_push(struct replay *r, uint32_t location)
 }
 
 /*
- * The latest call first: the replay goes from the end of the trace to its beginning. Any order in
- * which those who waited go first finds the same rates. In this one all locations go back through
- * time together, so that only a part of the trace has to be in memory.
+ * The latest call comes first: the replay goes from the end of the trace to its beginning. Any
+ * order in which waiters precede their causers finds the same rates. With this one, all locations
+ * go back through time together, so that only part of the trace has to be in memory.
  */
 static uint32_t blame_ready_pop(struct replay *r)
 {
@@ -391,7 +394,10 @@ static uint32_t blame_ready_pop(struct replay *r)
     return top;
 }
 
-/* Calls that are passed are not looked at again, and those before them lie elsewhere. */
+/*
+ * Release memory from time to time. Passed calls are not needed again, and the earlier ones are
+ * elsewhere in memory.
+ */
 static void replay_rest(struct replay *r)
 {
     const uint64_t before = r->passed;
@@ -404,16 +410,16 @@ static void replay_rest(struct replay *r)
 }
 
 /*
- * Pass the call before the cursor, unless somebody who waited for it has not been. The order
- * matters: rates that begin at this call close before its wait is charged, and those that end at it
- * open afterwards, since neither interval has the call's own wait in it.
+ * Pass the call before the cursor, unless a wait for it has not been charged yet. The order
+ * matters. Rates whose interval begins at this call close before its wait is charged, and rates
+ * whose interval ends at it open afterwards, because neither interval includes the call's own wait.
  */
 static int blame_walk(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
     const uint64_t call = w->cursor - 1;
     if (replay_call(r, call)->dependents > 0) {
-        return ICTUS_OK; /* pushed again by the last of them */
+        return ICTUS_OK; /* the last of them pushes it again */
     }
     replay_rest(r);
     walker_close(r, w, call);
@@ -428,8 +434,8 @@ static int blame_walk(struct replay *r, uint32_t location)
 }
 
 /*
- * Nobody can go on: waits in a circle, in a broken trace. The latest call is passed all the same.
- * Rates of those who then still charge that call are never opened, since it has been passed.
+ * No location can advance: in a broken trace, waits form a circle. The latest call is passed
+ * anyway. Waits that are charged to that call later open no rate, because it has been passed.
  */
 static bool blame_break_circle(struct replay *r)
 {
@@ -451,7 +457,7 @@ static bool blame_break_circle(struct replay *r)
     return true;
 }
 
-/* Each call counts those that waited for it, and each location begins at its last call. */
+/* Count the waits for each call, and place each location at its last call. */
 static int replay_prepare(struct replay *r, struct ictus_why *why)
 {
     const struct analysis *a = r->analysis;

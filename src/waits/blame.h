@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What caused the waits (Böhme and others 2010, 2016): delays of the one waited for, and its own
- * waits, which pass the blame on.
+ * What caused the waits (Böhme and others 2010, 2016): delays of the process that was waited for,
+ * and its own waits, which pass the blame on.
  */
 #ifndef ICTUS_WAITS_BLAME_H
 #define ICTUS_WAITS_BLAME_H
@@ -10,11 +10,11 @@
 #include "waits/syncs.h"
 #include "waits/times.h"
 
-/* What a call path on a location caused, in ticks of waiting. */
+/* The waiting that a call path on a location caused, in ticks. */
 struct blame_row {
     uint32_t location, path;
     double direct, indirect;
-    double lanes[LANES]; /* both together, under each error history */
+    double lanes[LANES]; /* direct plus indirect, under each error history */
 };
 
 struct blame {
@@ -23,10 +23,10 @@ struct blame {
     struct idmap index;
     double total, unattributed;
     double total_lanes[LANES];
-    uint64_t cyclic; /* waits given up because they wait for each other in a circle */
+    uint64_t cyclic; /* waits that were given up because they form a circle */
 };
 
-/* Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. Released by ictusi_blame_free(), after errors too. */
+/* Call ictusi_blame_free() even after an error: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. */
 int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs,
                       struct ictus_why *why);
 void ictusi_blame_free(struct blame *blame);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A send was blocked if (a) it returned after the receive was posted, certainly; (b) it is a
- * synchronous one, or larger than every message that certainly returned before its receive was
- * posted, and never a buffered one; (c) it returned within the time that 99 of 100 messages of its
- * size take. With (a) but not all of the rest it is possible. What is sent at once differs within a
- * node and between nodes. Where no message shows it, a call that does nothing but send shows that
- * it was blocked by returning late; one that also waits for others does not.
+ * Decides whether a send was blocked. It was if (a) it certainly returned after the receive was
+ * posted; (b) it is a synchronous send, or larger than every message that certainly returned before
+ * its receive was posted, and not a buffered send; and (c) it returned within the time that 99 of
+ * 100 messages of its size take. If (a) holds but not all of the rest, blocking is possible. The
+ * size up to which messages are sent at once differs within a node and between nodes. If no message
+ * shows it, a call that only sends shows by returning late that it was blocked. A call that also
+ * waits for others does not.
  */
 #include "waits/blocking.h"
 
@@ -16,7 +17,10 @@
 
 static const double certain = 1.96; /* standard deviations: 97.5 % on one side */
 
-/* A message's calls: who sends it, who completes that, and who posts and receives it. */
+/*
+ * The calls of a message: the one that sends it, the one that completes the send, the one that
+ * posts the receive, and the one that completes it.
+ */
 struct transfer {
     const struct waiting_call *sent, *done, *posted, *got;
     uint32_t from, to; /* locations */
@@ -47,13 +51,13 @@ static uint32_t blocking_node_of(const struct analysis *a, uint32_t location)
     return process == LAYOUT_NONE ? 0 : a->session.trace->layout.processes[process].node;
 }
 
-/* The whole part of the logarithm to base 2. */
+/* floor(log2(size)). */
 static int size_class(int64_t size)
 {
     return size > 0 ? 64 - __builtin_clzll((unsigned long long)size) - 1 : 0;
 }
 
-/* Eighths of powers of two: the whole part of 8 log2(ticks). */
+/* The class of a time, in eighths of powers of two: floor(8 log2(ticks)). */
 static int time_class(int64_t ticks)
 {
     /* 2^(i/8) */
@@ -78,8 +82,8 @@ static double transfer_sigma(const struct analysis *a, const struct transfer *t)
 }
 
 /*
- * A message can be under way from when both sides have come to it, so its time counts from the
- * later of both.
+ * Learn from one message. It can be in transit only once both sides have reached it, so its time
+ * counts from the later one.
  */
 static void blocking_learn_message(struct blocking *b, uint32_t send, uint32_t receive)
 {
@@ -110,8 +114,8 @@ static void blocking_learn_point(void *self, uint32_t point)
 }
 
 /*
- * The upper edge of the class below which 99 of 100 are. The edge and not the middle: longer than a
- * class begins may still be usual.
+ * For each size, find the upper edge of the class below which 99 of 100 messages lie. The upper
+ * edge is used because all times within the class may still be usual.
  */
 static void blocking_learn_longest(struct blocking *b)
 {
@@ -150,8 +154,8 @@ void ictusi_blocking_free(struct blocking *b)
 }
 
 /*
- * A receive that was posted before the completing call began kept nobody waiting, and neither did
- * one that was posted after its end.
+ * A receive that was posted before the completing call began, or after that call ended, cannot have
+ * delayed the send.
  */
 enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32_t receive)
 {

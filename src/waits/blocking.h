@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether a send really waited for its receive to be posted. MPI does not say; small messages are
- * sent at once, and where that ends is learned from the trace.
+ * Whether a send really waited for its receive to be posted. MPI does not tell. Small messages are
+ * sent at once, and the limit is learned from the trace.
  */
 #ifndef ICTUS_WAITS_BLOCKING_H
 #define ICTUS_WAITS_BLOCKING_H
@@ -10,15 +10,16 @@
 
 enum block { BLOCK_NOT, BLOCK_POSSIBLE, BLOCK_CERTAIN };
 
-/* Sizes by powers of two; times by eighths of powers of two. */
+/* Sizes are classified by powers of two, times by eighths of powers of two. */
 enum { BLOCK_SIZES = 64, BLOCK_TIMES = 64 * 8 };
 
 struct analysis;
 
 struct blocking {
     const struct analysis *analysis;
-    int64_t eager[2];    /* largest size certainly sent at once between nodes, and in one */
-    uint32_t *transfers; /* by size and time: messages */
+    /* the largest size that was certainly sent at once: between nodes, within a node */
+    int64_t eager[2];
+    uint32_t *transfers;          /* by size and time: number of messages */
     int64_t longest[BLOCK_SIZES]; /* the time that 99 of 100 messages of a size take, ticks */
 };
 
@@ -26,7 +27,7 @@ struct blocking {
 int ictusi_blocking_learn(struct blocking *blocking, const struct analysis *analysis);
 void ictusi_blocking_free(struct blocking *blocking);
 
-/* Of a message, by its points. */
+/* Judge a message, which is given by its two points. */
 enum block ictusi_blocking_judge(const struct blocking *blocking, uint32_t send, uint32_t receive);
 
 #endif

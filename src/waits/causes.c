@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects that tell what caused the waits, where the critical path runs, and what collectives
- * cost by themselves. */
+/*
+ * The objects of a report that show what caused the waits, where the critical path runs, and what
+ * collectives themselves cost.
+ */
 #include "waits/waits.h"
 
 #include <ictus/error.h>
@@ -37,7 +39,7 @@ static double row_total(const struct blame_row *row)
     return row->direct + row->indirect;
 }
 
-/* The largest first; equal ones in the order of locations and paths. */
+/* Sort by blame in descending order; equal ones by location and path. */
 static int causes_by_blame(const void *a, const void *b)
 {
     const struct blame_row *x = a;
@@ -58,22 +60,22 @@ static int causes_by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What part of all waiting a row caused under one history. */
+/* The share of all waiting that a row caused under one history. */
 static double lane_share(const struct blame *d, const struct blame_row *row, int lane)
 {
-    if (d->total_lanes[lane] <= 0) { /* one clock: there is nothing but the estimate */
+    if (d->total_lanes[lane] <= 0) { /* with a single clock there is only the estimate */
         return d->total > 0 ? row_total(row) / d->total : 0;
     }
     /*
-     * A share within one error history: numerator and denominator err together, so the interval of
-     * the share is usually narrower than that of either.
+     * The share is computed within one error history. Numerator and denominator err together, so
+     * the interval of the share is usually narrower than that of either.
      */
     return row->lanes[lane] / d->total_lanes[lane];
 }
 
 /*
- * In how many of the histories this is the largest cause. Of equal ones each counts. It takes a
- * look at all rows for each history, and so is asked of the leading ones alone.
+ * In how many histories this row is the largest cause; ties count for each. This compares with all
+ * rows for each history, so it is done only for the leading rows.
  */
 static json_int_t causes_first_draws(const struct blame *d, const struct blame_row *row)
 {
@@ -97,8 +99,8 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
         shares[k] = lane_share(d, row, k);
     }
     /*
-     * The interval is from the second smallest to the second largest of the histories' shares,
-     * in which (80 + 1 - 4) / (80 + 1) = 95 % of such shares are expected (order statistics).
+     * The interval runs from the second smallest to the second largest share of the histories. By
+     * order statistics, (80 + 1 - 4) / (80 + 1) = 95 % of such shares are expected within it.
      */
     qsort(shares, LANES, sizeof *shares, causes_by_number);
     json_t *object =
@@ -122,7 +124,7 @@ static int delays_json(const struct wait_results *r, json_t *list)
 {
     enum { LEADING = 8 };
     int err = ICTUS_OK;
-    if (r->blame->count > 0) { /* else there may be no list */
+    if (r->blame->count > 0) { /* otherwise there may be no list */
         qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, causes_by_blame);
     }
     for (uint64_t i = 0; i < r->blame->count && !err; i++) {
@@ -131,7 +133,7 @@ static int delays_json(const struct wait_results *r, json_t *list)
     return err;
 }
 
-/* share_low and share_high: over error histories, as walk_lanes() found them. */
+/* share_low and share_high come from the error histories: see walk_lanes(). */
 static int causes_critical_locations_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
@@ -150,7 +152,7 @@ static int causes_critical_locations_json(const struct wait_results *r, json_t *
     return err;
 }
 
-/* Locations that recorded anything. */
+/* The number of locations that recorded anything. */
 static double location_count(const struct analysis *a)
 {
     double n = 0;
@@ -160,7 +162,7 @@ static double location_count(const struct analysis *a)
     return n > 0 ? n : 1;
 }
 
-/* Imbalance: how much longer the path is in a region than locations are on average. */
+/* imbalance_s is how much longer the path is in a region than locations are on average. */
 static int causes_critical_paths_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
@@ -170,8 +172,8 @@ static int causes_critical_paths_json(const struct wait_results *r, json_t *list
         const uint32_t path = c->by_path.listed[i];
         const double ticks = (double)c->by_path.ticks[path];
         /*
-         * Boehme, Wolf and others (2012): time of the path in a region minus the mean over
-         * locations. Balanced work has none.
+         * Boehme, Wolf and others (2012): the time of the path in a region minus the mean over
+         * locations. It is 0 for balanced work.
          */
         const double mean = (double)r->times->totals.ticks[path] / locations;
         if (ticks <= 0) {
@@ -187,7 +189,10 @@ static int causes_critical_paths_json(const struct wait_results *r, json_t *list
     return err;
 }
 
-/* The path as stretches, the first one first; not told where they are many. */
+/*
+ * The whole path and its segments, from first to last. The segments are omitted if there are too
+ * many.
+ */
 static int segments_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
@@ -212,8 +217,8 @@ static int segments_json(const struct wait_results *r, json_t *list)
 }
 
 /*
- * Mixed: within a third and two thirds; else what the interval lies on one side of. What says
- * neither is left open.
+ * "mixed" if the interval lies between one third and two thirds. Otherwise the side of one half on
+ * which the interval lies, or "undecidable" if it contains one half.
  */
 static const char *causes_verdict_of(double low, double high)
 {
@@ -224,9 +229,9 @@ static const char *causes_verdict_of(double low, double high)
 }
 
 /*
- * What a collective costs: skew is waiting for the last to come, transfer all the rest. Errors of
- * clocks move time between both, never in or out. Where nothing is known of the clocks, any
- * division of the time is possible.
+ * What a collective costs: skew is the time spent waiting for the last member, and transfer is the
+ * rest. Errors of the clocks shift time between the two, but do not change their sum. If nothing is
+ * known about the clocks, any division is possible.
  */
 static int sites_json(const struct wait_results *r, json_t *list)
 {

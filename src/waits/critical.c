@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk is done once as read off, and once under each error history, which decides otherwise
- * where a wait is not certain. */
+/*
+ * The walk is made once with the recorded times, and once under each error history, which may
+ * decide differently wherever a wait is not certain.
+ */
 #include "waits/critical.h"
 
 #include "waits/sums.h"
@@ -8,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond so many calls, the walks under error histories would take longer than all the rest. */
+/*
+ * With more calls than this, the walks under error histories would take longer than everything
+ * else.
+ */
 enum { WALKED_MAX = 1 << 19, AS_READ = -1 };
 
 struct walk {
@@ -19,7 +24,7 @@ struct walk {
     uint64_t steps;
 };
 
-/* Where the path begins: the location that ends last. */
+/* The path ends in the location whose last event is the latest. */
 static uint32_t critical_last_location(const struct analysis *a)
 {
     const uint64_t locations = a->session.trace->layout.location_count;
@@ -36,9 +41,10 @@ static uint32_t critical_last_location(const struct analysis *a)
 }
 
 /*
- * How long a call waits (ticks), as read off or under the history: how late the partner came, and
- * by how much the history's errors of both clocks differ at the two instants; never less than 0,
- * nor more than the call took. Between locations of one clock every history says the same.
+ * How long a call waits (ticks), either as recorded or under a history. The wait is how late the
+ * partner came, plus the difference between the history's errors of the two clocks at the two
+ * instants. It is clamped to between 0 and the length of the call. Between locations on one clock
+ * all histories agree.
  */
 static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
 {
@@ -53,7 +59,7 @@ static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
         return analysis_wait(a, call);
     }
     if ((double)p->late < -2 * h->reach - 1) {
-        return 0; /* in no history */
+        return 0; /* it waits in no history */
     }
     const struct waiting_call *c = call_at(&a->calls, call);
     const double by = ictusi_histories_at(h, location, c->enter, w->lane) -
@@ -64,8 +70,8 @@ static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
 }
 
 /*
- * Whether a location came to a call from another one without waiting in it: a thread that was begun
- * there, or a join of threads. Events of threads are instants, in which nobody can wait.
+ * Whether the path came to a call from another location without a wait: a thread was started there,
+ * or threads were joined. Thread events are instants, in which nothing can wait.
  */
 static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
 {
@@ -80,10 +86,10 @@ static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
 }
 
 /*
- * A stretch of the path on one location: from a call, or from CALL_NONE, the location's beginning,
- * to before another one, which the path came to at an instant `end` and no later. It may have come
- * there before that call was entered, where a wait was cut off by the end of its call: what lies
- * between is not on it. Under a history only the time is kept, by location.
+ * Add a segment of the path on one location. It runs from a call (or CALL_NONE, the beginning of
+ * the location) to the call `to`, which the path left at the instant segment.to. That instant may
+ * be before the call was entered, if a wait was cut short by the end of its call. What lies in
+ * between is not on the path. Under a history, only the time per location is kept.
  */
 static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64_t to,
                         struct critical_segment segment, struct ictus_why *why)
@@ -94,7 +100,7 @@ static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64
     if (w->lane != AS_READ) {
         return ICTUS_OK;
     }
-    /* Calls of no wait, or whose wait is not followed, count whole: nothing waits here. */
+    /* Calls that do not wait, or whose wait is not followed, count in full. */
     ictusi_times_between(w->times, &critical->by_path, location, from, to);
     ictusi_times_trim(w->times, &critical->by_path, location, from, to,
                       call_at(&a->calls, to)->enter - segment.to);
@@ -108,10 +114,10 @@ static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64
 }
 
 /*
- * Backwards from the last event (Boehme, Wolf and others 2012): along a location until a call that
- * waited. What happened during the wait is not on the path, which goes on where it was waited for:
- * at the partner, from the call that ended the wait. Each stretch ends where the one told before it
- * begins, so that all of them add up to the whole.
+ * Walk back from the last event (Boehme, Wolf and others 2012): along a location until a call that
+ * waited. What happened during the wait is not on the path. The path continues at the partner, from
+ * the call that ended the wait. Each segment ends where the one found before it begins, so that all
+ * of them add up to the total time.
  */
 static int walk_back(struct walk *w, struct ictus_why *why)
 {
@@ -122,7 +128,9 @@ static int walk_back(struct walk *w, struct ictus_why *why)
     int64_t end = call_at(&a->calls, to)->leave;
     uint64_t passed = 0;
     int err = ICTUS_OK;
-    /* Each step passes a call: more steps than calls are a circle of waits in a broken trace. */
+    /*
+     * Each step passes a call, so more steps than calls mean a circle of waits in a broken trace.
+     */
     while (!err && at > a->calls.first[location] && w->steps++ < a->calls.calls.count * 2) {
         at--;
         analysis_pass(a, &passed, 1);
@@ -153,8 +161,8 @@ static int critical_by_share(const void *a, const void *b)
 }
 
 /*
- * The same under every history: what share each location has. Shares are of each history's own
- * length, as its errors move the ends of all stretches.
+ * Repeat the walk under every history to find the share of each location. Shares are relative to
+ * each history's own length, because its errors move the ends of all segments.
  */
 static int walk_lanes(struct critical *c, const struct times *times, struct ictus_why *why)
 {
@@ -167,7 +175,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
     }
     double lengths[LANES] = {0};
     for (uint64_t i = 0; i < n * LANES && !err; i++) {
-        /* Under a history that moves both ends of a stretch, it may end before it begins. */
+        /* A history that moves both ends of a segment may place its end before its beginning. */
         spent[i] = spent[i] > 0 ? spent[i] : 0;
         lengths[i / n] += (double)spent[i];
     }
@@ -178,7 +186,10 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
             shares[lane] = lengths[lane] > 0 ? own / lengths[lane] : 0;
         }
         qsort(shares, LANES, sizeof *shares, critical_by_share);
-        /* The second at either end: between these two of 80 lies 77/81 = 95 % of what is drawn. */
+        /*
+         * Drop one value at either end: (80 + 1 - 4) / (80 + 1) = 95 % of shares are expected
+         * between the 2nd and the 79th.
+         */
         c->low[l] = shares[1];
         c->high[l] = shares[LANES - 2];
     }
@@ -186,7 +197,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
     return err;
 }
 
-/* Without error histories both ends of an interval are the share as it was read off. */
+/* Without error histories, both ends of the interval equal the recorded share. */
 int ictusi_critical_find(struct critical *c, const struct times *times, struct ictus_why *why)
 {
     const struct analysis *a = times->analysis;
@@ -207,7 +218,10 @@ int ictusi_critical_find(struct critical *c, const struct times *times, struct i
     for (uint64_t l = 0; l < n && c->length > 0; l++) {
         c->low[l] = c->high[l] = (double)c->by_location[l] / (double)c->length;
     }
-    /* On one clock every history walks the same path; without known errors there are none. */
+    /*
+     * On one clock every history walks the same path, and if the errors are unknown there are no
+     * histories.
+     */
     const bool open = a->histories.source == SIGMA_ARCHIVE || a->histories.source == SIGMA_MESSAGES;
     return !err && open && w.steps < WALKED_MAX / LANES ? walk_lanes(c, times, why) : err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target records which origins it exposes a window to, an origin tells each target that it has
- * completed, and the target that it knows. Each kind is counted from 0 for each window, origin and
- * target, in the calls that it belongs to.
+ * A target records which origins it exposes a window to. An origin notifies each target when it has
+ * completed, and the target records that notification. Each kind of event is counted from 0 per
+ * window, origin and target, in the calls that it belongs to.
  */
 #include "waits/epochs.h"
 
@@ -30,7 +30,7 @@ bool ictusi_epochs_ends(const struct analysis *a, uint32_t call)
     return epoch_call_named(a, call, "Win_wait") || epoch_call_named(a, call, "Win_test");
 }
 
-/* Which side of an epoch a notice belongs to; EPOCH_SIDES: none. */
+/* The side of an epoch that a notice belongs to, or EPOCH_SIDES if there is none. */
 static enum epoch_side epoch_side_of_notice(const struct analysis *a, const struct notice *n)
 {
     switch (n->kind) {
@@ -48,7 +48,7 @@ static enum epoch_side epoch_side_of_notice(const struct analysis *a, const stru
         return p->field < q->field ? -1 : 1;                                                       \
     }
 
-/* The sides of one kind in the order of their calls, for numbering. */
+/* Sort the sides of one kind in the order of their calls, so that they can be numbered. */
 static int epochs_by_side(const void *a, const void *b)
 {
     const struct epoch *p = a;
@@ -57,10 +57,10 @@ static int epochs_by_side(const void *a, const void *b)
     EPOCH_COMPARE(origin)
     EPOCH_COMPARE(target)
     EPOCH_COMPARE(side)
-    return (p->call > q->call) - (p->call < q->call); /* of one location */
+    return (p->call > q->call) - (p->call < q->call); /* both are calls of one location */
 }
 
-/* The sides of one epoch together. */
+/* Sort so that the sides of one epoch are neighbours. */
 static int epochs_by_number(const void *a, const void *b)
 {
     const struct epoch *p = a;
@@ -79,8 +79,8 @@ static bool epoch_same(const struct epoch *p, const struct epoch *q)
 
 /*
  * The call that began the origin's access: the nearest start before it completes. MPI allows one
- * access epoch of a window at a time, so no other start lies in between; where there is another
- * MPI_Win_complete first, the start was not recorded.
+ * access epoch of a window at a time, so no other start can lie in between. If another
+ * MPI_Win_complete is found first, the start was not recorded.
  */
 static uint32_t epoch_start(const struct analysis *a, const struct epoch *complete)
 {
@@ -96,8 +96,8 @@ static uint32_t epoch_start(const struct analysis *a, const struct epoch *comple
 }
 
 /*
- * A late post keeps its origin waiting in the one call that contains it: start or complete. A start
- * that had returned before the post did not wait for it.
+ * A late post makes its origin wait in the call that contains it: start or complete. A start that
+ * returned before the post did not wait for it.
  */
 static void epoch_post(const struct analysis *a, const struct epoch *post,
                        const struct epoch *complete, epoch_fn *found, void *self)
@@ -109,8 +109,8 @@ static void epoch_post(const struct analysis *a, const struct epoch *post,
 }
 
 /*
- * The sides of one epoch are neighbours in the list. One that misses a side, since recording was
- * off, tells what the other two are enough for.
+ * The sides of one epoch are neighbours in the list. If one side is missing because recording was
+ * off, the other two are used as far as they are sufficient.
  */
 static void epochs_pair(const struct analysis *a, const struct epoch *list, uint64_t count,
                         epoch_fn *found, void *self)
@@ -134,8 +134,8 @@ static void epochs_pair(const struct analysis *a, const struct epoch *list, uint
 }
 
 /*
- * Sorted twice: by kind, so that neighbours can be numbered, then by number, so that the sides of
- * an epoch meet.
+ * The list is sorted twice: by kind, so that neighbours can be numbered, and then by number, so
+ * that the sides of an epoch become neighbours.
  */
 int ictusi_epochs_find(const struct analysis *a, epoch_fn *found, void *self)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A line is its values (p, q) at the beginning and at the end of a stretch. Each bound that it has
- * to keep is a half plane there,
+ * A line is given by its values (p, q) at the beginning and at the end of a stretch. Each bound
+ * that it must satisfy is a half plane,
  *
  *     -back <= (1 - s) p + s q <= forth      at a share s of the stretch,
  *
- * so the lines that keep all bounds are a convex polygon. Its centre and its second moments are
- * what is known of the line: near the ends of a stretch, where few messages were sent, and where
- * they were few at all, more lines are possible than in its middle.
+ * so the lines that satisfy all bounds form a convex polygon. Its centre and its second moments are
+ * what is known of the line. Near the ends of a stretch, where few messages were sent, and wherever
+ * there were few at all, more lines are possible than in its middle.
  */
 #include "waits/error_lines.h"
 
@@ -47,13 +47,13 @@ double ictusi_error_lines_margin(struct error_lines *lines, const struct delay_c
 }
 
 /*
- * A half plane cuts off a part of a convex polygon and leaves one corner more at most; a stretch
- * has 256 cells at most, with two bounds each.
+ * Cutting a convex polygon by a half plane adds at most one corner, and a stretch has at most 256
+ * cells with two bounds each.
  */
 enum { CORNERS = 1024 };
 
 struct polygon {
-    double at[CORNERS][2]; /* p, q: round it, counterclockwise */
+    double at[CORNERS][2]; /* p, q: the corners in counterclockwise order */
     uint32_t n;
 };
 
@@ -65,7 +65,7 @@ static void polygon_add(struct polygon *p, double x, double y)
     }
 }
 
-/* What the half plane a p + b q <= c leaves of a polygon. */
+/* Clip a polygon to the half plane a p + b q <= c. */
 static void polygon_clip(const struct polygon *p, double a, double b, double c,
                          struct polygon *kept)
 {
@@ -87,9 +87,9 @@ static void polygon_clip(const struct polygon *p, double a, double b, double c,
 }
 
 /*
- * Mean and second moments of a polygon's area, triangle by triangle from its first corner: with
- * corners u, v relative to that one and m = u + v, a triangle of area A has
- * the integrals A m / 3 of x and A (u u' + v v' + m m') / 12 of x x'.
+ * The mean and second moments of a polygon's area, summed over the triangles from its first corner.
+ * With corners u, v relative to that corner and m = u + v, a triangle of area A contributes A m / 3
+ * to the integral of x, and A (u u' + v v' + m m') / 12 to that of x x'.
  */
 static struct line_spread polygon_moments(const struct polygon *p)
 {
@@ -108,7 +108,7 @@ static struct line_spread polygon_moments(const struct polygon *p)
         }
         s.product += piece * (u[0] * u[1] + v[0] * v[1] + m[0] * m[1]) / 12;
     }
-    if (!(area > 0)) { /* one line is left */
+    if (!(area > 0)) { /* only one line is left */
         return (struct line_spread){{base[0], base[1]}, {0, 0}, 0};
     }
     for (int k = 0; k < 2; k++) {
@@ -122,8 +122,8 @@ static struct line_spread polygon_moments(const struct polygon *p)
 }
 
 /*
- * All lines that rise or fall by the most that clocks drift, and lie far beyond all bounds. In the
- * plane of (p, q) they are a parallelogram along the diagonal.
+ * All lines that rise or fall by at most the drift of the clocks, with a range far beyond all
+ * bounds. In the plane of (p, q) they form a parallelogram along the diagonal.
  */
 static void lines_all(const struct error_lines *lines, double shrink, struct polygon *p)
 {
@@ -141,7 +141,8 @@ static void lines_all(const struct error_lines *lines, double shrink, struct pol
 
 struct line_spread ictusi_error_lines_spread(const struct error_lines *lines, double shrink)
 {
-    const struct envelope *hulls = &lines->envelope; /* no other bound touches a line */
+    /* the hulls hold all bounds that a line can touch */
+    const struct envelope *hulls = &lines->envelope;
     struct polygon sides[2];
     int at = 0;
     lines_all(lines, shrink, &sides[at]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two clocks' difference may be over a stretch of time, if it is a straight line there: all
- * lines that no delay contradicts.
+ * What the difference of two clocks may be over a stretch of time, if it is a straight line there:
+ * all lines that no delay contradicts.
  */
 #ifndef ICTUS_WAITS_ERROR_LINES_H
 #define ICTUS_WAITS_ERROR_LINES_H
@@ -10,39 +10,45 @@
 
 #include <stdint.h>
 
-/* Least delays both ways, cell by cell of time, and which of the cells are looked at. */
+/* The least delays in both directions by cell of time, and the range of cells that is used. */
 struct delay_cells {
     const int64_t *forth, *back; /* ticks; the difference lies in [-back, forth] */
     uint32_t from, to;           /* the stretch: cells from <= i < to */
-    double drift;                /* ticks: lines rise or fall by so much in the stretch at most */
-    double near, apart;          /* a cell; ticks that bounds are wider for each cell from there */
+    double drift;                /* ticks: the most by which a line rises or falls in the stretch */
+    /* position of the knot, in cells; ticks by which bounds widen per cell away from it */
+    double near, apart;
 };
 
-/* Of all lines of a stretch, as likely as each other: ticks at its beginning and at its end. */
+/*
+ * Moments over all lines of a stretch, taken as equally likely: ticks at its beginning and at its
+ * end.
+ */
 struct line_spread {
     double mean[2];
     double square[2], product; /* variances, covariance */
 };
 
-/* Room for one stretch after the other. */
+/* Work space, which is reused for one stretch after the other. */
 struct error_lines {
     struct bounds bounds;
     struct envelope envelope;
     double drift;
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_error_lines_fini(), after errors too. */
+/* Call ictusi_error_lines_fini() even after an error: ICTUS_ERR_NOMEM. */
 int ictusi_error_lines_init(struct error_lines *lines, uint32_t cells);
 void ictusi_error_lines_fini(struct error_lines *lines);
 
 /*
- * Take a stretch over. Returns what is left between the bounds where the best line is, ticks;
- * negative: no line fits, and bounds would have to give way by half of that each.
+ * Load a stretch. Returns the room between the bounds at the best line, ticks. If it is negative,
+ * no line fits, and each bound would have to give way by half of it.
  */
 double ictusi_error_lines_margin(struct error_lines *lines, const struct delay_cells *cells);
 
-/* Of the stretch taken over, with bounds that are narrower by `shrink` each; less than half of its
- * margin. */
+/*
+ * The spread of lines in the loaded stretch, with each bound narrowed by `shrink`, which must be
+ * less than half of the margin.
+ */
 struct line_spread ictusi_error_lines_spread(const struct error_lines *lines, double shrink);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call is kept if an event in it is a point or belongs to a request; else it is time spent. */
+/*
+ * A call is kept if an event in it is a point or belongs to a request. Otherwise it only counts as
+ * time spent.
+ */
 #include "waits/follow.h"
 
 #include "core/container.h"
@@ -7,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of so many shares each is looked at; the index is asked of more. A loop has few call paths. */
+/*
+ * Up to this many shares are searched one by one; beyond that the index is used. A loop has few
+ * call paths.
+ */
 enum { SHARES_TRIED = 8 };
 
 static struct follower *follow_self(struct scan_tap *tap)
@@ -15,7 +21,7 @@ static struct follower *follow_self(struct scan_tap *tap)
     return container_of(tap, struct follower, tap);
 }
 
-/* A new share since the last call. */
+/* Append a share of time since the last call. */
 static void follow_share(struct follower *f, uint32_t path, int64_t ticks)
 {
     if (f->share_count == f->share_room) {
@@ -32,8 +38,8 @@ static void follow_share(struct follower *f, uint32_t path, int64_t ticks)
 }
 
 /*
- * Add time to a path since the last call, where the latest shares are not of that path. The index
- * is filled in when it is first asked; follow_keep() empties it with the shares.
+ * Add time to a path since the last call, if the latest shares do not belong to that path. The
+ * index is built when it is first needed; follow_keep() clears it together with the shares.
  */
 static void follow_spend_indexed(struct follower *f, uint32_t path, int64_t ticks)
 {
@@ -70,9 +76,9 @@ static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
 }
 
 /*
- * The instant of an event; time up to it is accounted for outside of calls. Stamps that are too
- * large for a point, and those that go back, count as the last one: a location's own time never
- * runs backwards, whatever its tracer wrote, so that no share of time is negative.
+ * The instant of an event. The time up to it, outside of calls, is accounted for. Stamps that are
+ * too large for a point, and stamps that go back, count as the last one. So a location's own time
+ * never runs backwards, whatever its tracer wrote, and no share of time is negative.
  */
 static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 {
@@ -92,8 +98,8 @@ static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 
 /*
  * Keep the open call and the shares of time before it. Only calls with a point or a request are
- * kept, so that memory grows with the communication of a program and not with its functions; the
- * time of the others has become part of the shares.
+ * kept, so that memory grows with a program's communication and not with its function calls. The
+ * time of other calls has become part of the shares.
  */
 static void follow_keep(struct follower *f)
 {
@@ -127,7 +133,7 @@ static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_
     f->call = (struct waiting_call){.enter = time, .path = path, .location = f->location};
 }
 
-/* A call that nothing asked for is time like that of any other function. */
+/* Close a call. If it has no point or request, it counts as time, like any other function. */
 static void follow_close(struct follower *f, int64_t time)
 {
     f->call.leave = time;
@@ -139,8 +145,7 @@ static void follow_close(struct follower *f, int64_t time)
         follow_spend(f, f->call.path, time - f->call.enter);
     }
     if (f->released) {
-        /* Others can wait for this instant, as they wait for enters: it is a call without length.
-         */
+        /* Others may wait for this instant, so it is kept as a call of no length. */
         f->released = false;
         f->call.enter = time;
         f->call.flags |= CALL_BARE;
@@ -149,8 +154,9 @@ static void follow_close(struct follower *f, int64_t time)
 }
 
 /*
- * The call that the present event lies in: an open one, or an instant of its own. Archives without
- * regions consist of such instants; nobody can wait in them, but others can wait for them.
+ * The call that the present event lies in: the open one, or one of no length at its instant.
+ * Archives without regions consist of such instants. They cannot wait, but others can wait for
+ * them.
  */
 static uint32_t follow_use(struct follower *f, int64_t time)
 {
@@ -181,7 +187,7 @@ static bool follow_push(struct follower *f, struct frame frame)
     return true;
 }
 
-/* The place that an enter's attributes name: its calling context and one, or 0. */
+/* The call site that an enter's attributes name: its calling context plus one, or 0. */
 static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *attributes)
 {
     OTF2_CallingContextRef context = 0;
@@ -195,7 +201,7 @@ static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *
 
 /*
  * The outermost library region is the call. What the library enters inside it, such as a barrier
- * within MPI_Comm_split, is part of that call, since the program waits for the whole of it.
+ * within MPI_Comm_split, is part of that call, because the program waits for all of it.
  */
 static int follow_enter(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionRef ref,
                         const OTF2_AttributeList *attributes)
@@ -230,7 +236,10 @@ static int follow_leave(struct scan_tap *tap, OTF2_TimeStamp stamp)
     return f->err;
 }
 
-/* A call during which recording is switched has no wait: what happened in it nobody knows. */
+/*
+ * A call during which recording is switched off or on has no wait, because what happened in it is
+ * unknown.
+ */
 static int follow_switched(struct scan_tap *tap, OTF2_TimeStamp stamp, bool off)
 {
     struct follower *f = follow_self(tap);
@@ -247,8 +256,8 @@ static bool follow_carries_data(uint8_t kind)
 }
 
 /*
- * The scan makes points one after the other; each belongs to the call around it. For a send and a
- * receive the call that completes or posts it is the same one until a request says otherwise.
+ * The scan makes points one after the other, and each belongs to the call around it. For a send or
+ * receive, the call that completes or posts it is the same call until a request says otherwise.
  */
 static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
 {
@@ -267,12 +276,12 @@ static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t poi
     if ((kind & POINT_CLASS) == POINT_THREAD) {
         f->history->points.note[point].lock = false;
     }
-    /* Events of threads lie in no call of a library by nature; messages and collectives should. */
+    /* Thread events normally lie in no library call. Messages and collectives should lie in one. */
     c->bare += follow_carries_data(kind) && !f->open;
     return f->err;
 }
 
-/* A collective that lies in no region is a call from its beginning to its end. */
+/* A collective outside any region is treated as a call from its beginning to its end. */
 static int follow_collective_begun(struct scan_tap *tap, OTF2_TimeStamp stamp)
 {
     struct follower *f = follow_self(tap);
@@ -284,7 +293,7 @@ static int follow_collective_begun(struct scan_tap *tap, OTF2_TimeStamp stamp)
     return f->err;
 }
 
-/* The point of a collective's end was put into its call just now. */
+/* Record a part in a collective. The point of its end has just been assigned to its call. */
 static int follow_meet(struct follower *f, const struct collective_call *call)
 {
     struct store *list = &f->calls->meetings;
@@ -319,9 +328,9 @@ static int follow_collective_ended(struct scan_tap *tap, OTF2_TimeStamp stamp,
 }
 
 /*
- * Of a nonblocking message two calls count: the one that began it, whose enter is what the partner
- * waits for, and the one that completed it, in which the program waits (docs/waits.md). Requests
- * are forgotten when they complete, since numbers are used again.
+ * Two calls matter for a nonblocking message: the one that began it, whose enter is what the
+ * partner waits for, and the one that completed it, in which the program waits (docs/waits.md).
+ * Requests are forgotten when they complete, because their numbers are reused.
  */
 static int follow_request(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_request what,
                           uint64_t request, uint32_t point)
@@ -386,7 +395,7 @@ static int follow_notified(struct scan_tap *tap, uint32_t point, uint32_t peer, 
                        out ? NOTICE_GIVEN : NOTICE_GOT);
 }
 
-/* Memory that is synchronised elsewhere than in MPI_Win_post begins no exposure. */
+/* Exposing memory outside MPI_Win_post begins no exposure epoch. */
 static int follow_exposed(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t peer,
                           uint32_t window)
 {
@@ -398,7 +407,7 @@ static int follow_exposed(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t p
     return f->err ? f->err : follow_note(f, call, peer, window, NOTICE_POSTED);
 }
 
-/* Waiting for a lock ends when it is acquired, though its region goes on. */
+/* The wait for a lock ends when it is acquired, although its region continues. */
 static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
 {
     struct follower *f = follow_self(tap);
@@ -415,7 +424,7 @@ static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t 
     return f->err;
 }
 
-/* Who waits for a lock of a window may do so in any call up to the release of it. */
+/* The wait for the lock of a window may lie in any call up to its release. */
 static int follow_window_lock(struct scan_tap *tap, OTF2_TimeStamp stamp,
                               const struct tap_window_lock *lock)
 {
@@ -451,8 +460,8 @@ static int follow_begin(struct scan_tap *tap, uint32_t location, const struct hi
 }
 
 /*
- * What is open when the events end, and the time after the last call: that belongs to a call of no
- * length, so that all time of a location lies before some call.
+ * Close what is open when the events end. The time after the last call belongs to a final call of
+ * no length, so that all time of a location lies before some call.
  */
 static int follow_finish(struct scan_tap *tap)
 {
@@ -472,7 +481,7 @@ static int follow_finish(struct scan_tap *tap)
     return f->err;
 }
 
-/* A follower that fills in calls and paths of its own. */
+/* A follower that fills calls and paths of its own, for one thread. */
 struct follow_part {
     struct follower follower; /* first member */
     struct waiting_calls calls;
@@ -493,7 +502,10 @@ static void follow_release(struct scan_tap *other)
     free(part);
 }
 
-/* Threads read locations apart, each into calls and paths of its own. NULL: no memory. */
+/*
+ * Threads read blocks of locations separately, each into calls and paths of its own. NULL: no
+ * memory.
+ */
 static struct scan_tap *follow_split(struct scan_tap *tap)
 {
     const struct follower *f = follow_self(tap);
@@ -512,10 +524,7 @@ static struct scan_tap *follow_split(struct scan_tap *tap)
     return &part->follower.tap;
 }
 
-/*
- * Paths of the part get the numbers that they have here, and its calls come after those that are
- * here.
- */
+/* Renumber the paths of the part to match those here, and append its calls. */
 static int follow_join(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part)
 {
     struct follower *f = follow_self(tap);

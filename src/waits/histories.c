@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knots are the archive's own clock offsets where it says how good they are; else what messages
- * both ways leave open, block by block of time: d_ab being the least delay seen from clock a to
- * clock b, their offset lies within [-d_ba, d_ab], and the trace's least round trip says how much
- * of that is the path's.
+ * If the archive states the accuracy of its own clock offsets, they are the knots. Otherwise the
+ * errors follow from what messages in both directions leave open, interval by interval. With d_ab
+ * the least delay seen from clock a to clock b, their offset lies within [-d_ba, d_ab], and the
+ * least round trip of the trace says how much of that belongs to the path.
  */
 #include "waits/histories.h"
 
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS_MAX = 1 << 22 }; /* pairs of clocks and knots in a table */
+enum { PAIRS_MAX = 1 << 22 }; /* limit for the table of pairs of clocks and knots */
 
-/* Whether all of a location's offsets are one value: its clock was never found to drift. */
+/* Whether all of a location's offsets are equal, so that no drift of its clock was ever found. */
 static bool offsets_constant(const struct layout_location *a)
 {
     for (uint32_t i = 1; i < a->offset_count; i++) {
@@ -28,8 +28,8 @@ static bool offsets_constant(const struct layout_location *a)
 }
 
 /*
- * Two processes whose archive offsets differ do not read one clock. A tracer may note the same
- * offset of one clock at another instant in each process.
+ * Two processes with different archive offsets do not share a clock. For one clock, a tracer may
+ * record the same constant offset at different instants in each process.
  */
 static bool histories_same_offsets(const struct layout_location *a, const struct layout_location *b)
 {
@@ -51,7 +51,7 @@ static bool histories_same_offsets(const struct layout_location *a, const struct
     return true;
 }
 
-/* A thread that has a clock of its own: its number among those; LAYOUT_NONE: it has not. */
+/* The number of a thread's own clock among such clocks, or LAYOUT_NONE if it has none. */
 static uint32_t thread_clock(const struct session *s, uint32_t location)
 {
     const uint32_t shared = s->unit_count - s->thread_units;
@@ -60,9 +60,9 @@ static uint32_t thread_clock(const struct session *s, uint32_t location)
 }
 
 /*
- * Whether processes of one node have clocks of their own. Of offsets only near locations are
- * compared, since processes of one node mostly are listed together and all pairs would take the
- * square of the time.
+ * Whether processes of one node have clocks of their own. Offsets are compared only between
+ * locations that are close in the list: processes of a node are mostly listed together, and
+ * comparing all pairs would take quadratic time.
  */
 static bool clocks_by_process(const struct session *s)
 {
@@ -78,7 +78,8 @@ static bool clocks_by_process(const struct session *s)
             }
         }
     }
-    for (uint32_t i = 0; i < trace->layout.location_count; i++) { /* the messages said so */
+    /* messages contradicted a common clock */
+    for (uint32_t i = 0; i < trace->layout.location_count; i++) {
         const uint32_t process = trace->layout.locations[i].process;
         if (process != LAYOUT_NONE && thread_clock(s, i) == LAYOUT_NONE &&
             s->unit_of[i] != trace->layout.processes[process].node) {
@@ -89,9 +90,9 @@ static bool clocks_by_process(const struct session *s)
 }
 
 /*
- * Which clock stamps a location: that of its node, since a node's processes read one counter,
- * unless its processes' offsets or messages contradict that. Threads that contradict the clock of
- * their process have the last ones, in the order of the session's units.
+ * Find the clock that stamps each location. It is that of its node, because the processes of a node
+ * read one counter, unless their offsets or messages contradict that. Threads that contradict the
+ * clock of their process have the last clocks, in the order of the session's units.
  */
 static int clocks_find(struct histories *h, const struct session *s)
 {
@@ -125,7 +126,10 @@ static int clocks_find(struct histories *h, const struct session *s)
     return ICTUS_OK;
 }
 
-/* Each thread's clock stamps one location, and is numbered anew where those before it are gone. */
+/*
+ * Return threads to the clock of their process. The clock of a thread stamps one location only, and
+ * the remaining clocks are renumbered without gaps.
+ */
 bool ictusi_histories_rejoin(struct histories *h, const struct session *s, const uint32_t *group)
 {
     uint32_t kept = h->clock_count - s->thread_units;
@@ -153,7 +157,7 @@ int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count)
     return c->times && c->sigma && c->off && c->history ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* The first location that a clock stamps and that has offsets; NULL: none has. */
+/* The first location with offsets that a clock stamps, or NULL. */
 static const struct layout_location *clock_witness(const struct histories *h,
                                                    const struct trace *trace, uint32_t clock)
 {
@@ -165,12 +169,12 @@ static const struct layout_location *clock_witness(const struct histories *h,
     return NULL;
 }
 
-/* Whether the archive says how good its offsets are. */
+/* Whether the archive states the accuracy of its offsets. */
 static bool archive_knows(const struct histories *h, const struct session *s)
 {
     bool any = false;
     if (s->presync == PRESYNC_MESSAGES) {
-        return false; /* they turned out to be wrong */
+        return false; /* the offsets turned out to be wrong */
     }
     for (uint32_t c = 0; c < h->clock_count; c++) {
         const struct layout_location *witness = clock_witness(h, s->trace, c);
@@ -185,8 +189,9 @@ static bool archive_knows(const struct histories *h, const struct session *s)
 }
 
 /*
- * Knots where the archive has them: sd of each offset in ticks, at the instant that the offset
- * makes of its own stamp, since knots are compared with presynchronised times.
+ * Take the knots from the archive: the standard deviation of each offset in ticks, at the instant
+ * that results from applying the offset to its own stamp, since knots are compared with
+ * presynchronised times.
  */
 static int clocks_from_archive(struct histories *h, const struct session *s)
 {
@@ -213,8 +218,8 @@ static void clock_release(struct clock_errors *c)
 }
 
 /*
- * Errors of knots that a line was put through are mostly common to all of them: half of the
- * variance is one draw for the clock, half is drawn for each knot.
+ * The errors of knots from a fitted line are mostly common to all of them. So half of the variance
+ * comes from one draw per clock, and half from a draw per knot.
  */
 static void clock_draw(struct clock_errors *c, struct rng *random)
 {
@@ -232,9 +237,10 @@ static void clock_draw(struct clock_errors *c, struct rng *random)
 }
 
 /*
- * The standard deviation of each pair's difference at each knot, as it was drawn. Errors of clocks
- * that were brought together by messages are not independent: two that exchange many messages
- * differ by less than sqrt(sigma_a^2 + sigma_b^2), which is only used where a table is too large.
+ * The standard deviation of the drawn differences of each pair at each knot. The errors of clocks
+ * that were synchronised by messages are not independent: two clocks that exchange many messages
+ * differ by less than sqrt(sigma_a^2 + sigma_b^2), which is used only if the table would be too
+ * large.
  */
 static int histories_pairs_find(struct histories *h)
 {
@@ -258,9 +264,10 @@ static int histories_pairs_find(struct histories *h)
 }
 
 /*
- * The seed of errors that the archive tells is the trace's length and the clock, so that an archive
- * always has the same histories. reach is the largest error in any of them: whatever is farther off
- * than two such errors is the same in all.
+ * Make the histories. For errors stated by the archive, the seed comes from the length of the trace
+ * and the clock, so that an archive always has the same histories. reach is the largest error in
+ * any of them. Whatever is farther from its threshold than two such errors is the same in all
+ * histories.
  */
 int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitted)
 {
@@ -302,9 +309,9 @@ void ictusi_histories_free(struct histories *h)
 }
 
 /*
- * The knot before an instant, and how far it is on the way to the next one. times[low] <= time <
- * times[high] holds in the search, with the end as infinity. Before the first knot and after the
- * last one errors stay what they are there.
+ * The knot before an instant, and the share of the way to the next knot. times[low] <= time <
+ * times[high] holds during the search, with the end counting as infinity. Before the first knot and
+ * after the last one, errors stay constant.
  */
 static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *share)
 {
@@ -329,9 +336,9 @@ static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *
 }
 
 /*
- * Between knots, with a and b their parts (1 - s) sigma_i and s sigma_(i+1): half of each knot's
- * variance is common to both and adds as (a + b)^2, half is its own and adds as a^2 + b^2, as
- * clock_draw() draws them.
+ * The variance between knots. With a and b the parts (1 - s) sigma_i and s sigma_(i+1), half of
+ * each knot's variance is common to both and adds as (a + b)^2, and half is its own and adds as a^2
+ * + b^2, exactly as clock_draw() draws them.
  */
 static double clock_variance(const struct clock_errors *c, int64_t time)
 {
@@ -356,7 +363,7 @@ double ictusi_histories_sigma(const struct histories *h, uint32_t location, int6
     if (h->source == SIGMA_UNKNOWN) {
         return INFINITY;
     }
-    if (h->pairs) { /* knots are the same for all clocks */
+    if (h->pairs) { /* all clocks have the same knots */
         double share = 0;
         const uint32_t at = clock_place(&h->clocks[a], time, &share);
         const double *sigma = &h->pairs[((uint64_t)a * h->clock_count + b) * h->knots + at];

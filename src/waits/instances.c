@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A heap of the longest so far, the least of them on top. */
+/* A heap of the longest waits so far, with the shortest of them on top. */
 #include "waits/instances.h"
 
 #include "core/container.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * Of two that are equally long the earlier call counts as longer, so that which ones are kept does
- * not depend on the order in which they came.
+ * Of two equally long waits, the one with the earlier call counts as longer. So the selection does
+ * not depend on the order of arrival.
  */
 static bool instance_longer(const struct wait_instance *a, const struct wait_instance *b)
 {
@@ -21,7 +21,7 @@ static int instances_by_length(const void *a, const void *b)
     return instance_longer(a, b) ? -1 : instance_longer(b, a) ? 1 : 0;
 }
 
-/* A new one takes the place of the least. */
+/* Replace the shortest one, and let the new one sink to its place. */
 static void instance_sink(struct wait_instances *w, struct wait_instance one)
 {
     uint32_t at = 0;
@@ -38,7 +38,7 @@ static void instance_sink(struct wait_instances *w, struct wait_instance one)
     w->list[at] = one;
 }
 
-/* A new one is added at the end, and rises above all that are longer. */
+/* Append one, and let it rise to its place. */
 static void instance_rise(struct wait_instances *w, struct wait_instance one)
 {
     uint32_t at = w->count++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The longest waits of all, one by one, for pictures. */
+/* The longest individual waits, for timelines. */
 #ifndef ICTUS_WAITS_INSTANCES_H
 #define ICTUS_WAITS_INSTANCES_H
 
 #include "waits/analysis.h"
 
-/* That many are kept. */
+/* The number of waits kept. */
 enum { INSTANCES = 1000 };
 
 struct wait_instance {
@@ -16,11 +16,12 @@ struct wait_instance {
 struct wait_instances {
     struct call_pass pass; /* first member: finds them */
     const struct analysis *analysis;
-    struct wait_instance list[INSTANCES]; /* the longest first; of equal ones the first call */
+    /* from longest to shortest; of equal ones the earlier call first */
+    struct wait_instance list[INSTANCES];
     uint32_t count;
 };
 
-/* Before the pass over all calls, and after it. */
+/* Call before and after the pass over all calls. */
 void ictusi_instances_begin(struct wait_instances *w, const struct analysis *a);
 void ictusi_instances_end(struct wait_instances *w);
 

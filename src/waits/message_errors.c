@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Least delays both ways say how far two clocks can be apart: with d_ab the least delay seen from a
- * to b in a cell of time, the error e_b - e_a lies in [-d_ba, d_ab] there. Where clocks are lines
- * (two knots), so is the error, and what the cells of the whole run leave possible are the lines of
- * error_lines.h; where clocks walk, lines in the two stretches beside a knot.
+ * The least delays in both directions limit how far apart two clocks can be. With d_ab the least
+ * delay seen from a to b in a cell of time, the error e_b - e_a lies in [-d_ba, d_ab] there. If
+ * clocks are lines (two knots), so is the error, and the lines of error_lines.h are what the cells
+ * of the whole run permit. If clocks walk, the lines are taken over the two stretches next to a
+ * knot.
  *
- * No message takes less than a path does. With h0 half of the least round trip of the trace (of
- * threads of one process with clocks of their own: of all such threads), each
- * bound is narrowed by h0 - g before, where g is by how much the least delays may themselves be too
- * long: the gap to the next ones, since the least of many exponential delays exceeds what it is the
- * least of by as much as it is below the next. Let s^2 be the variance of lines that are all as
- * likely. It overstates what is seen of clocks that are known (bench/waits/cover), since lines near
- * the middle are likelier. What a pair errs by consists of its own part and of one of each of its
- * clocks, which shows alike in all pairs of the clock, because one call that is left late after a
- * collective makes the delays of all members long. So the variance is
+ * No message takes less time than its path. Let h0 be half of the least round trip of the trace.
+ * (Between threads of one process that have clocks of their own, it is the least round trip of all
+ * such threads.) Each bound is first narrowed by h0 - g, where g is how much the least delays may
+ * themselves be too long. g is the gap to the next larger delays, because the least of many
+ * exponential delays exceeds the true minimum by about as much as it is below the next one. Let s^2
+ * be the variance over the remaining lines, taken as equally likely. It overstates the errors that
+ * are observed with known clocks (bench/waits/cover), since lines near the middle are more likely.
+ * The error of a pair consists of its own part and one part for each of its clocks. A clock's part
+ * is the same in all its pairs, because one late exit from a collective lengthens the delays of all
+ * members. So the variance is
  *
  *     0.15 s^2 + (k h0)^2 / 6 of the pair, k = 0.3, and 0.1 min s^2 of each clock.
  *
- * The pairs' parts are measurements of a network. Its least squares solution is taken off clocks
- * that messages have brought together before; the errors of that solution are what is drawn.
- * Asymmetry of one path cannot be seen, but round a loop of paths errors must add up to nothing,
- * and what they do add up to tells how large they are. Clocks that are believed as they are may be
- * anywhere between there and that solution.
+ * The pairs form a measurement network. Its least squares solution is subtracted from clocks that
+ * messages have synchronised before, and the errors of that solution are what is drawn. The
+ * asymmetry of a single path cannot be seen, but around a loop of paths the errors must add up to
+ * zero, and what they actually add up to tells how large they are. Clocks that are taken as they
+ * are may be anywhere between their present state and that solution.
  */
 #include "waits/message_errors.h"
 
@@ -34,31 +36,35 @@
 #include <string.h>
 
 enum { CELLS = 256, LEAST_KEPT = 4 };
-static const double drift_most = 2e-4;  /* of two clocks against each other */
-static const double drift_apart = 1e-6; /* of two that walk, from a line around a knot */
-static const double asymmetry = 0.3;    /* share of half a round trip, uniform in +- */
-static const double of_pair = 0.15;     /* of the variance of equally likely lines */
-static const double of_clock = 0.1;     /* likewise, of each of a pair's clocks */
-static const double loops_presumed = 4; /* how many loops what is presumed of it is worth */
+static const double drift_most = 2e-4;  /* of two clocks relative to each other */
+static const double drift_apart = 1e-6; /* of two walking clocks, from a line around a knot */
+static const double asymmetry = 0.3;    /* share of half a round trip, uniform in +-asymmetry */
+static const double of_pair = 0.15;     /* share of the variance of equally likely lines */
+static const double of_clock = 0.1;     /* the same, for each of a pair's clocks */
+static const double loops_presumed = 4; /* the weight of the presumed errors, in loops */
 
-/* The pairs of clocks that see each other both ways, and what that is worth at one knot. */
+/*
+ * The pairs of clocks with messages in both directions, and how well they are determined at one
+ * knot.
+ */
 struct network {
     struct graph_edge *edges;
     const struct delay_pair **pairs; /* of each edge */
     double *sigma;                   /* ticks, of each edge at the present knot */
-    double *bent;         /* of that what all knots have in common: asymmetry of the path */
+    double *bent;         /* the part of sigma common to all knots: asymmetry of the path */
     double *queue;        /* variance of the lines that no delay contradicts */
-    double *own;          /* variance, by clock: what it errs by against all others alike */
-    double *least;        /* ticks, of each edge: half of the least round trip of its kind */
-    double *drawn;        /* by clock: what it errs by so in the present history */
-    const uint32_t *home; /* by clock: of a thread's that of its process, else itself */
-    double *scatter; /* ticks that each way's least delay may be too long by, as they scatter */
+    double *own;          /* variance, by clock: an error common to all its pairs */
+    double *least;        /* ticks, by edge: half of the least round trip of its kind */
+    double *drawn;        /* by clock: that common error in the present history */
+    const uint32_t *home; /* by clock: for a thread's own clock that of its process, else itself */
+    /* ticks by which the least delay of each direction may be too long, from the scatter */
+    double *scatter;
     struct error_lines lines;
     uint64_t count;
     struct laplacian laplacian;
 };
 
-/* A pair's delays in one direction, in which somebody talks. */
+/* A pair's delays in one direction; there must be messages in it. */
 static const int64_t *delays_row(const struct least_delays *seen, const struct delay_pair *pair,
                                  int way)
 {
@@ -71,9 +77,9 @@ static bool message_errors_talks_both_ways(const struct delay_pair *pair)
 }
 
 /*
- * By how much the least delay of an ordered pair may be too long; negative: none was seen. Of the
- * least of many, gaps to the next ones are as large as what is missing below. So it is the mean gap
- * between the least few; a single delay has none.
+ * How much the least delay of an ordered pair may be too long; negative: no delay was seen. The
+ * least of many delays is about as far from the true minimum as from its neighbours. So the result
+ * is the mean gap between the few least ones; a single delay has no gap.
  */
 static double delays_excess(const int64_t *row, uint32_t cells)
 {
@@ -96,9 +102,9 @@ static double delays_excess(const int64_t *row, uint32_t cells)
 }
 
 /*
- * Cells learn from their neighbours, so that each has a bound. A bound loses by each cell what
- * clocks may drift in it at most. Once forth and once back is enough: the second pass takes along
- * what the first one brought.
+ * Propagate bounds to neighbouring cells, so that each cell has one. With each cell, a bound widens
+ * by the most that clocks may drift in it. One pass forward and one back are enough, because the
+ * second pass propagates what the first one brought.
  */
 static void delays_tighten(const struct least_delays *seen)
 {
@@ -117,8 +123,8 @@ static void delays_tighten(const struct least_delays *seen)
 }
 
 /*
- * The cells that tell of a knot, and its share of them: of two knots, between which clocks are
- * lines, all cells; else those up to the knots beside it.
+ * The cells that bear on a knot, and the knot's position among them, as a share. With two knots,
+ * between which clocks are lines, all cells count; otherwise those up to the neighbouring knots.
  */
 static double knot_cells(const struct least_delays *seen, const struct delay_pair *pair,
                          uint32_t knots, uint32_t knot, struct delay_cells *cells)
@@ -138,15 +144,18 @@ static double knot_cells(const struct least_delays *seen, const struct delay_pai
     return (at - cells->from) / (cells->to - cells->from);
 }
 
-/* Whether two clocks are of one process, whose threads are nearer to each other than others. */
+/*
+ * Whether two clocks belong to one process. Its threads are closer to each other than processes
+ * are.
+ */
 static bool edge_is_within(const struct network *n, uint64_t i)
 {
     return n->home[n->edges[i].a] == n->home[n->edges[i].b];
 }
 
 /*
- * Half of the least round trip: what no queue lengthens. Of all that are between processes, and of
- * all between threads of one.
+ * Half of the least round trip, which no queueing lengthens: once over all pairs between processes,
+ * and once over all pairs between threads of a process.
  */
 static void network_least_half(struct network *n, const struct least_delays *seen, uint32_t knots)
 {
@@ -210,8 +219,8 @@ static void network_fini(struct network *n)
 }
 
 /*
- * Whether the pairs connect all clocks; else who is connected: the lowest clock of each group. The
- * lowest clock of a group is always its root.
+ * Whether the pairs connect all clocks. group becomes the lowest clock of each clock's connected
+ * group, which is always the root of its group.
  */
 static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t *group)
 {
@@ -232,16 +241,16 @@ static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t 
         group[a > b ? a : b] = a > b ? b : a;
     }
     for (uint32_t i = 0; i < clocks; i++) {
-        group[i] = group[group[i]]; /* of lower numbers, which are done: the lowest */
+        group[i] = group[group[i]]; /* lower numbers are done already and give the lowest */
     }
     return groups == 1;
 }
 
 /*
- * What a pair's bounds say of its difference at a knot. Each bound is narrowed by the least half
- * round trip, less what that may itself be too long by. Where clocks are lines, knot 0 stands for
- * the difference at the middle of the run, and knot 1 for how much larger it is at the end than
- * there: of most pairs these two are known nearly independently of each other.
+ * Measure a pair's difference at a knot from its bounds. Each bound is narrowed by half the least
+ * round trip, minus what that may itself be too long. If clocks are lines, knot 0 stands for the
+ * difference in the middle of the run, and knot 1 for how much it grows from there to the end: for
+ * most pairs these two are known almost independently of each other.
  */
 static void pair_measure(struct network *n, uint64_t i, const struct least_delays *seen,
                          uint32_t knots, uint32_t knot)
@@ -274,7 +283,8 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
     for (uint64_t i = 0; i < n->count; i++) {
         pair_measure(n, i, seen, knots, knot);
         const uint32_t ends[2] = {(uint32_t)n->edges[i].a, (uint32_t)n->edges[i].b};
-        for (int k = 0; k < 2; k++) { /* a process's is that of all its threads, too */
+        /* a process's clock also stands for those of all its threads */
+        for (int k = 0; k < 2; k++) {
             if (!edge_is_within(n, i) || n->home[ends[k]] != ends[k]) {
                 n->own[ends[k]] = fmin(n->own[ends[k]], of_clock * n->queue[i]);
             }
@@ -286,8 +296,9 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
 }
 
 /*
- * Mean square of what the middles contradict each other by, in their own sigmas, over all loops.
- * Along a tree of pairs the solution takes up all of it, so that only loops leave something.
+ * The mean square by which the measured differences contradict each other, in units of their own
+ * sigmas, summed over all loops. Along a tree of pairs the solution absorbs all contradictions, so
+ * only loops leave any.
  */
 static int network_contradiction(struct network *n, double *x, uint32_t clocks, double *sum)
 {
@@ -303,8 +314,9 @@ static int network_contradiction(struct network *n, double *x, uint32_t clocks, 
 }
 
 /*
- * How much larger errors are than presumed, as far as loops tell. Of errors as presumed each loop
- * would leave 1 in the mean. A few loops prove little, hence the presumed ones beside them.
+ * How much larger the errors are than presumed, as far as loops tell. With the presumed errors,
+ * each loop would contribute 1 on average. A few loops prove little, so the presumed errors are
+ * included with a fixed weight.
  */
 static int network_factor(struct network *n, const struct least_delays *seen, uint32_t knots,
                           double *factor)
@@ -325,9 +337,9 @@ static int network_factor(struct network *n, const struct least_delays *seen, ui
 }
 
 /*
- * One history at one knot. Each pair errs by its path's asymmetry, which all knots share, and by
- * the rest of its sigma. Knots of clocks that walk share half of that; where clocks are lines, what
- * is drawn are their middles and slopes. The two streams are drawn from alike whatever comes of it,
+ * Draw one history at one knot. Each pair errs by its path's asymmetry, which all knots share, and
+ * by the rest of its sigma. If clocks walk, half of the rest is common to all knots. If clocks are
+ * lines, their middles and slopes are drawn. Both random streams are advanced equally in all cases,
  * so that all knots of a history see the same common part.
  */
 static int history_solve(struct network *n, struct rng *common, struct rng *own, bool walk,
@@ -346,15 +358,15 @@ static int history_solve(struct network *n, struct rng *common, struct rng *own,
         const double shared = ictusi_random_normal(common);
         const double alone = ictusi_random_normal(own);
         n->drawn[c] = sqrt(n->own[c]) * (walk ? (shared + alone) * M_SQRT1_2 : alone);
-        /* The first clock is what others are compared with. */
+        /* Errors are relative to the first clock. */
         x[c] += n->drawn[n->home[c]] + (n->home[c] != c ? n->drawn[c] : 0) - n->drawn[0];
     }
     return err;
 }
 
 /*
- * The solution at a knot, its variances (into sigma), and histories of it. The common stream is the
- * same for all knots of a history, the other one belongs to this knot.
+ * The solution at a knot, its variances (into sigma), and histories of it. The common random stream
+ * is the same for all knots of a history; the other one belongs to this knot.
  */
 static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint32_t knot,
                      double factor)
@@ -390,8 +402,8 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
 }
 
 /*
- * Middles and slopes of lines become what they are at both ends. Both parts are taken as
- * independent, so that their variances add up at either end.
+ * Convert middles and slopes of lines to values at both ends. The two parts are treated as
+ * independent, so their variances add up at either end.
  */
 static void clock_turn(struct clock_errors *c)
 {
@@ -410,11 +422,12 @@ static void clock_turn(struct clock_errors *c)
 }
 
 /*
- * The draws of a clock at a knot have exactly its variance: 40 of them alone would err by 11 %.
- * Where clocks are believed as they are, what the solution would move them by is one more part of
- * their error, by one factor for all clocks and knots of a history. Anywhere up to there with equal
- * chance is a mean square of a third of it. The stream begins anew each time, which makes it one
- * factor for all.
+ * Scale the draws of a clock at a knot so that they have exactly its variance; the sample variance
+ * of 40 draws would be off by 11 %. If clocks are taken as they are, the shift that the solution
+ * calls for is another part of their error. It is multiplied by one random factor per history, for
+ * all clocks and knots. A uniform distribution up to the full shift has a mean square of one third
+ * of its square. The stream restarts each time, so that the factor is the same for all clocks and
+ * knots.
  */
 static void clock_scale(struct clock_errors *c, uint32_t knot, bool fitted, uint64_t seed)
 {
@@ -465,8 +478,8 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
 }
 
 /*
- * The delays between clocks, and the network that they make. Collective. How far delays scatter is
- * taken before cells learn from each other, which would hide it.
+ * Collect the delays between clocks and make the network from them. Collective. The scatter of the
+ * delays is taken before cells learn from their neighbours, which would hide it.
  */
 static int network_see(struct network *n, struct least_delays *seen, const struct histories *h,
                        struct session *s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Over all points that have to wait for others: messages by their links, collectives and teams by
- * their virtual nodes. A call that waits for several waits for the latest of them.
+ * Goes through all points that depend on others: messages through their links, collectives and
+ * teams through their virtual nodes. A call that depends on several others waits for the latest of
+ * them.
  */
 #include "waits/partners.h"
 
@@ -43,16 +44,22 @@ const char *ictusi_wait_state_name(enum wait_state state)
     return state_names[state];
 }
 
-/* Members of a scan whose last one is looked for in each history: each goes through the chain. */
+/*
+ * The largest number of members of a scan whose last member is searched for in each history,
+ * because each search goes through the chain.
+ */
 enum { CHAIN_MOST = 256 };
 
-/* What a virtual node passes on: the latest enter, who entered so, and the latest of another. */
+/*
+ * What a virtual node passes on: the latest enter and its call, and the latest enter of another
+ * call.
+ */
 struct latest {
     int64_t first, second;
     uint32_t first_call, second_call;
-    uint32_t members;   /* points that it listens to, through other nodes as well */
-    bool chained;       /* it listens to points, and through one other node at most */
-    bool judged, loose; /* the latter, once it is judged: its members did not wait for the others */
+    uint32_t members;   /* points that it depends on, also through other nodes */
+    bool chained;       /* it depends on points, and on at most one other node */
+    bool judged, loose; /* loose is known; its members did not wait for the others */
 };
 
 /* A call that may have been blocked, and for how long at most. */
@@ -69,14 +76,14 @@ struct finding {
     struct possible *possible;
     uint64_t possible_count;
     struct idmap possible_index; /* call -> its row */
-    bool probes;                 /* some region is one */
+    bool probes;                 /* some region of the archive is a probe */
     int err;
 };
 
 /*
- * A call may have waited for another one: the latest counts, whatever the order of proposals. Of
- * equally late ones the call of the lowest number counts, so that nothing depends on the order in
- * which points are visited.
+ * Propose that a call waited for another one. The latest cause wins, whatever the order of the
+ * proposals. Of equally late causes the one with the lowest call number wins, so that the result
+ * does not depend on the order in which points are visited.
  */
 static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
                              enum wait_state state, uint32_t node)
@@ -108,7 +115,7 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     }
 }
 
-/* A call that completes several sends waits for the latest receive. */
+/* Note a possible wait. A call that completes several sends waits for the latest receive. */
 static void partners_possible_note(struct finding *f, uint32_t call, uint32_t posted)
 {
     const struct waiting_call *c = call_at(&f->analysis->calls, call);
@@ -133,7 +140,7 @@ static void partners_possible_note(struct finding *f, uint32_t call, uint32_t po
     p->ticks = x > p->ticks ? x : p->ticks;
 }
 
-/* What calls may have waited beyond the wait that is certain of them. */
+/* Report how long calls may have waited beyond their certain wait. */
 static void partners_possible_tell(const struct finding *f)
 {
     for (uint64_t i = 0; i < f->possible_count; i++) {
@@ -152,8 +159,9 @@ static bool call_has(const struct finding *f, uint32_t call, enum region_trait t
 }
 
 /*
- * Who probes for a message waits there, and not in the receive that follows. No record says which
- * message a probe saw; one that was sent after it returned was another one's.
+ * A process that probes for a message waits in the probe, not in the receive that follows. The
+ * archive does not record which message a probe saw. A message that was sent after the probe
+ * returned was not the one.
  */
 static void partners_propose_probe(struct finding *f, uint32_t receive, uint32_t posted,
                                    uint32_t sent)
@@ -174,7 +182,9 @@ static void partners_propose_probe(struct finding *f, uint32_t receive, uint32_t
     }
 }
 
-/* The send that a receive waited for, and the receive that a send may have. */
+/*
+ * Propose that the receive waited for its send, and that the send may have waited for its receive.
+ */
 static void partners_propose_message(struct finding *f, uint32_t receive)
 {
     const struct analysis *a = f->analysis;
@@ -201,7 +211,7 @@ static void partners_propose_message(struct finding *f, uint32_t receive)
     }
 }
 
-/* What waiting for another thread or window means; the scan does not tell them apart. */
+/* The wait state for another thread or window, which the scan does not distinguish. */
 static enum wait_state pair_state(const struct finding *f, uint32_t point)
 {
     const struct points *points = &f->analysis->session.history.points;
@@ -212,7 +222,8 @@ static enum wait_state pair_state(const struct finding *f, uint32_t point)
 }
 
 /*
- * Waits for windows' epochs and locks are found elsewhere and compete with all others for the call.
+ * Waits for epochs and locks of windows are found elsewhere, and compete with all others for the
+ * call.
  */
 static void partners_propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
 {
@@ -220,8 +231,8 @@ static void partners_propose_epoch(void *self, uint32_t call, uint32_t cause, en
 }
 
 /*
- * By what the operation waits for: all, the root, those before it. Files and windows synchronise by
- * calls that archives record as collectives.
+ * The wait state of a collective, by what the operation waits for: all members, the root, or the
+ * preceding members. Files and windows synchronise in calls that archives record as collectives.
  */
 static enum wait_state collective_state(const struct finding *f, uint32_t point)
 {
@@ -258,7 +269,10 @@ static enum wait_state collective_state(const struct finding *f, uint32_t point)
     }
 }
 
-/* Of equal instants the call with the lower number counts, so that the order of visits does not. */
+/*
+ * Of equal instants the call with the lower number wins, so that the order of visits does not
+ * matter.
+ */
 static void latest_merge(struct latest *l, int64_t time, uint32_t call)
 {
     if (call == CALL_NONE || call == l->first_call) {
@@ -277,9 +291,10 @@ static void latest_merge(struct latest *l, int64_t time, uint32_t call)
 }
 
 /*
- * Gather what comes into a node; nodes come after those that they listen to. The two latest are
- * enough for every member: the last of all, or for that one itself the last of the others. Time and
- * memory stay linear in the members, where comparing all with all would be quadratic.
+ * Gather what arrives at a node; nodes are numbered after those that they depend on. The two latest
+ * enters are enough for every member: it waits for the last one, or, if it is that one itself, for
+ * the last of the others. So time and memory are linear in the members, where comparing all pairs
+ * would be quadratic.
  */
 static void node_gather(struct finding *f, uint32_t index)
 {
@@ -306,7 +321,9 @@ static void node_gather(struct finding *f, uint32_t index)
     l->chained = l->chained && (others == 0 || l->members <= CHAIN_MOST);
 }
 
-/* Whether members wait for all others to come at all: who left before the last came did not. */
+/*
+ * Whether members wait for all others at all. They do not if one left before the last one arrived.
+ */
 static bool node_synchronises(const struct finding *f, uint32_t node, enum wait_state state)
 {
     const struct analysis *a = f->analysis;
@@ -324,7 +341,7 @@ static bool node_synchronises(const struct finding *f, uint32_t node, enum wait_
     return true;
 }
 
-/* After all have come and the first has left, the rest is completion: it is no wait. */
+/* The time after all members have entered and the first has left is completion, not waiting. */
 static void node_complete(struct finding *f, uint32_t node, enum wait_state state)
 {
     const struct analysis *a = f->analysis;
@@ -352,14 +369,14 @@ static void node_complete(struct finding *f, uint32_t node, enum wait_state stat
     }
 }
 
-/* What a node means to all its members, which the first of them finds out. */
+/* Determine what a node means for all its members, when the first of them asks. */
 static void node_judge(struct finding *f, uint32_t node)
 {
     const struct analysis *a = f->analysis;
     const uint32_t *outs = analysis_outs(a, node);
     struct latest *l = &f->nodes[node & NODE_INDEX];
     uint32_t i = 0;
-    while (outs[i] & NODE_VIRTUAL) { /* some member asks */
+    while (outs[i] & NODE_VIRTUAL) { /* find a member among the node's outputs */
         i++;
     }
     const enum wait_state state = collective_state(f, outs[i]);
@@ -371,8 +388,8 @@ static void node_judge(struct finding *f, uint32_t node)
 }
 
 /*
- * The last of the others that a member of a collective may have waited for. It is kept with the
- * node it came through if the last one can be looked for anew in each history (sums.c).
+ * Propose that a member of a collective waited for the last of the others. The node is kept with it
+ * if the last member can be searched for anew in each history (sums.c).
  */
 static void partners_propose_member(struct finding *f, uint32_t point, uint32_t node)
 {
@@ -385,7 +402,7 @@ static void partners_propose_member(struct finding *f, uint32_t point, uint32_t 
         node_judge(f, node);
     }
     if (!l->loose) {
-        /* Of a nonblocking collective the member's own part was begun in another call. */
+        /* For a nonblocking collective, the member's own part was begun in another call. */
         const uint32_t call = call_of_point(&a->calls, point);
         const bool own = analysis_location(a, l->first_call) == analysis_location(a, call);
         partners_propose(f, call, own ? l->second_call : l->first_call, collective_state(f, point),
@@ -393,7 +410,7 @@ static void partners_propose_member(struct finding *f, uint32_t point, uint32_t 
     }
 }
 
-/* What kind of cause lies at the other end of a point that waits: a node, a send, or a notice. */
+/* Examine a point that depends on another: a node, a send, or a notification. */
 static void partners_propose_point(void *self, uint32_t point)
 {
     struct finding *f = self;
@@ -415,8 +432,8 @@ static void partners_propose_point(void *self, uint32_t point)
 }
 
 /*
- * Count the waits. A late sender's message is in the wrong order if one that comes later was sent
- * earlier.
+ * Count the waits of each pair of locations, and mark messages in the wrong order: a late sender's
+ * message is in the wrong order if a later one that was also waited for had been sent earlier.
  */
 static void partners_order(const struct finding *f)
 {
@@ -435,7 +452,7 @@ static void partners_order(const struct finding *f)
                 continue;
             }
             const int64_t sent = call_at(&a->calls, i)->enter + p->late;
-            if (least < sent) { /* what is not changed need not be written to the file again */
+            if (least < sent) { /* unchanged rows need not be written to the file again */
                 p->wrong_order = true;
             } else {
                 least = sent;
@@ -445,8 +462,8 @@ static void partners_order(const struct finding *f)
 }
 
 /*
- * Nodes first, since members ask them; the order of waits and what is only possible last, since
- * both need the partner that is left in the end.
+ * Nodes come first, since members ask them. The order of messages and the possible waits come last,
+ * since both need the final partner.
  */
 int ictusi_partners_find(struct partners *partners, const struct analysis *a, struct ictus_why *why)
 {

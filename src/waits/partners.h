@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For every call the call that it had to wait for, if any: what kind of wait it could be. */
+/* For every call, the call that it had to wait for, if any, and what kind of wait that is. */
 #ifndef ICTUS_WAITS_PARTNERS_H
 #define ICTUS_WAITS_PARTNERS_H
 
@@ -25,7 +25,7 @@ enum wait_state {
     WAIT_LOCK,
     WAIT_JOIN,
     WAIT_STATES,
-    /* Not waits: subsets of one, and what is told beside the total. */
+    /* Not waits of their own: a subset of one, and what is reported beside the total. */
     WAIT_WRONG_ORDER = WAIT_STATES,
     WAIT_POSSIBLE,
     WAIT_BARRIER_COMPLETION,
@@ -33,34 +33,36 @@ enum wait_state {
     WAIT_ROWS
 };
 
-/* "late-sender" and so on. */
+/* The name of a state, such as "late-sender". */
 const char *ictusi_wait_state_name(enum wait_state state);
 
 /*
- * What is asked of the cause again and again is kept here, since the cause itself is far away. All
- * zero: there is none.
+ * The partner of a call. Properties of the cause that are needed again and again are copied here,
+ * because the cause itself is far away in memory. All zero: the call has no partner.
  */
 struct partner {
-    int64_t wait;      /* ticks, within the call */
-    int64_t late;      /* ticks from the call's enter to the cause's; negative: it was earlier */
-    uint32_t call;     /* the causing one: its enter is the instant waited for */
+    int64_t wait; /* ticks, within the call */
+    /* ticks from the call's enter to the cause's; negative: the cause was earlier */
+    int64_t late;
+    uint32_t call;     /* the cause: its enter is the instant waited for */
     uint32_t location; /* of the cause */
-    uint32_t node; /* of a collective: what it listens to, if that is one chain of nodes; or none */
+    /* of a collective: its node, if that depends on one chain of nodes, else NODE_NONE */
+    uint32_t node;
     uint8_t state; /* enum wait_state */
     bool wrong_order;
 };
 
 struct partners {
     struct store list; /* by call */
-    uint64_t *lower;   /* by location: waits of pairs of locations whose lower one it is */
-    uint64_t muted;    /* waits left out because recording was off */
-    uint64_t open;     /* those of calls that never returned */
-    /* Told about late receivers that were no certain block, and about completions. */
+    uint64_t *lower;   /* by location: number of waits in pairs in which it is the lower one */
+    uint64_t muted;    /* waits that were left out because recording was off */
+    uint64_t open;     /* the same, because calls never returned */
+    /* Called for late receivers that did not certainly block, and for completions. */
     void (*aside)(void *self, enum wait_state state, uint32_t call, int64_t ticks);
     void *self;
 };
 
-struct analysis; /* what all of it is about: see analysis.h */
+struct analysis; /* the analysis itself: see analysis.h */
 
 /* Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. */
 int ictusi_partners_find(struct partners *partners, const struct analysis *analysis,

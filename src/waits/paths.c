@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call tree grows while events are read. */
+/* The call tree, which grows while events are read. */
 #include "waits/paths.h"
 
 #include "core/array.h"
@@ -10,14 +10,14 @@
 
 enum { PLACE_TEXT = 256 };
 
-/* Paradigms whose calls can wait for others. */
+/* Paradigms whose calls can wait for other processes or threads. */
 static bool path_is_library(OTF2_Paradigm paradigm)
 {
     return paradigm == OTF2_PARADIGM_MPI || paradigm == OTF2_PARADIGM_SHMEM ||
            paradigm == OTF2_PARADIGM_GASPI || paradigm == OTF2_PARADIGM_PTHREAD;
 }
 
-/* MPI_Iprobe and MPI_Improbe do not wait. */
+/* MPI_Iprobe and MPI_Improbe return at once and so do not count. */
 static bool path_is_probe(const char *name)
 {
     return strstr(name, "MPI_Probe") || strstr(name, "MPI_Mprobe");
@@ -28,7 +28,7 @@ static bool path_is_barrier(OTF2_RegionRole role)
     return role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
 }
 
-/* Whether a region's role is to communicate. */
+/* Whether the role of a region is communication. */
 static bool path_communicates(OTF2_RegionRole role)
 {
     return path_is_barrier(role) || role == OTF2_REGION_ROLE_POINT2POINT ||
@@ -37,9 +37,9 @@ static bool path_communicates(OTF2_RegionRole role)
 }
 
 /*
- * What a region is to the analysis: a call in which one can wait, a lock, the start of an access
- * epoch or a probe, which record no event, or the program's own code. Tracers are trusted where
- * they state paradigm and role; some state neither, so names decide as well.
+ * What a region means for the analysis: a call that can wait, a lock, the start of an access epoch
+ * or a probe (neither of which records an event), or the program's own code. The paradigm and role
+ * that a tracer states are trusted. Some tracers state neither, so names are examined as well.
  */
 static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
 {
@@ -58,8 +58,8 @@ static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm p
 }
 
 /*
- * By name, since OTF2 does not say which sends are buffered or synchronous. "endrecv" is Sendrecv
- * in any spelling.
+ * Traits are found by name, because OTF2 does not record which sends are buffered or synchronous.
+ * "endrecv" matches Sendrecv in any spelling.
  */
 static uint8_t path_traits(const char *name)
 {
@@ -72,7 +72,7 @@ static uint8_t path_traits(const char *name)
                      (path_is_probe(name) ? TRAIT_PROBE : 0));
 }
 
-/* Kinds are worked out once for each region, since calls come by the million and regions do not. */
+/* Kinds are determined once per region, because there are millions of calls but few regions. */
 int ictusi_paths_init(struct paths *paths, const struct trace *trace)
 {
     *paths = (struct paths){.trace = trace};
@@ -106,7 +106,7 @@ void ictusi_paths_fini(struct paths *paths)
     *paths = (struct paths){.kinds = NULL};
 }
 
-/* A path is identified by its parent, its region and the call site; equal ones are one node. */
+/* A path is identified by its parent, its region and the call site. Equal paths share one node. */
 static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site)
 {
     const uint64_t key = (uint64_t)parent << 32 | region;
@@ -127,7 +127,7 @@ static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region
 uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
                             uint32_t *region)
 {
-    /* Loops call the same region again and again: the last child is tried before the index. */
+    /* Loops enter the same region repeatedly, so the last child is tried before the index. */
     const struct path *above = &paths->list[parent];
     if (above->last_child != PATH_NONE && above->last_ref == ref &&
         paths->list[above->last_child].site == site) {
@@ -142,7 +142,7 @@ uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, 
     return child;
 }
 
-/* Parents come before their children. */
+/* Parents precede their children, so their new numbers are known. */
 int ictusi_paths_append(struct paths *paths, const struct paths *other, uint32_t *which)
 {
     for (uint64_t i = 0; i < other->count; i++) {
@@ -177,7 +177,7 @@ const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
                : ictusi_archive_string(paths->trace, paths->trace->regions.rows[region].string);
 }
 
-/* Without the directories. */
+/* The name of a file without its directories. */
 static const char *path_file_name(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -193,7 +193,8 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
         return;
     }
     /*
-     * A place is a calling context plus one. Which line, if the tracer knew, else which function.
+     * A call site is a calling context plus one. Use the file and line if the tracer recorded them,
+     * else the function.
      */
     const int64_t source = ictusi_idmap_get(&trace->places.source, site - 1, 0);
     const int64_t file = ictusi_idmap_get(&trace->places.file, (uint64_t)source, 0);
@@ -209,8 +210,8 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
 }
 
 /*
- * From the outermost call that fits to the innermost: where there is little room, or a recursion is
- * deep, the outer calls are left out, since the inner ones tell where the waiting was.
+ * The text runs from the outermost call that fits to the innermost one. If there is little room or
+ * a deep recursion, the outer calls are left out, since the inner ones show where the wait was.
  */
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size)
 {

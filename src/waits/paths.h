@@ -6,19 +6,19 @@
 #include "archive/trace.h"
 #include "core/idmap.h"
 
-/* What entering a region means. */
+/* What a region means for the analysis. */
 enum region_kind {
-    REGION_CODE, /* of the program */
-    REGION_CALL, /* of a library in which a process can wait: MPI, a barrier of threads */
-    REGION_LOCK, /* whose acquisition may be waited for, and which the program then fills */
-    REGION_START /* a call that may wait for another process, though it records no event */
+    REGION_CODE, /* code of the program */
+    REGION_CALL, /* a library call that can wait: MPI, a barrier of threads */
+    REGION_LOCK, /* may wait for a lock, then runs program code */
+    REGION_START /* a call that may wait for another process although it records no event */
 };
 
-/* What a region's name says beside; several may hold. */
+/* What the name of a region tells in addition; several may hold. */
 enum region_trait {
     TRAIT_BUFFERED = 1,    /* a send that never blocks */
-    TRAIT_SYNCHRONOUS = 2, /* a send that returns after its receive was posted */
-    TRAIT_SENDRECV = 4,    /* it sends and waits for another message as well */
+    TRAIT_SYNCHRONOUS = 2, /* a send that returns only after its receive was posted */
+    TRAIT_SENDRECV = 4,    /* it sends, and also waits for another message */
     TRAIT_FENCE = 8,
     TRAIT_FILE = 16,
     TRAIT_PROBE = 32 /* it waits for a message that a later call receives */
@@ -27,37 +27,40 @@ enum region_trait {
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */
 struct path {
     uint32_t parent, region;
-    uint64_t site; /* where the call was made: its calling context and one; 0: not known */
-    /* The child that was entered last, by its region's reference: loops enter the same again. */
+    uint64_t site; /* where the call was made: its calling context plus one; 0: unknown */
+    /*
+     * The child entered last and its region's reference, because loops enter the same one
+     * repeatedly.
+     */
     uint32_t last_ref, last_child;
 };
 
-enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording was off */
+enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* PATH_MUTED: while recording was off */
 #define PATH_NONE UINT32_MAX
 
 struct paths {
     const struct trace *trace; /* knows the regions' names */
-    uint8_t *kinds;            /* by region's row there */
-    uint8_t *traits;           /* likewise: enum region_trait */
+    uint8_t *kinds;            /* by the region's row in the trace */
+    uint8_t *traits;           /* the same: enum region_trait */
     struct path *list;
     uint64_t count;
-    struct idmap children; /* (parent, region) with site -> path */
+    struct idmap children; /* (parent, region) and site -> path */
 };
 
-/* The trace is only referred to. Errors: ICTUS_ERR_NOMEM. To be ended all the same. */
+/* The trace is only referred to. Call ictusi_paths_fini() even after an error: ICTUS_ERR_NOMEM. */
 int ictusi_paths_init(struct paths *paths, const struct trace *trace);
 void ictusi_paths_fini(struct paths *paths);
 
 /*
- * The path that a call of a region, named by its reference, in another one is, and the region's row
- * (UINT32_MAX: it is not defined). PATH_NONE: no memory.
+ * The path of a call to a region, given by its reference, from a parent path. Also stores the
+ * region's row (UINT32_MAX: it is not defined). PATH_NONE: no memory.
  */
 uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
                             uint32_t *region);
 
 /*
- * Add the paths of another tree of this archive: which[i] becomes what its path i is here. Errors:
- * ICTUS_ERR_NOMEM.
+ * Add the paths of another tree of the same archive. which[i] becomes the number here of its path
+ * i. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_paths_append(struct paths *paths, const struct paths *other, uint32_t *which);
 
@@ -67,10 +70,10 @@ uint8_t ictusi_paths_traits(const struct paths *paths, uint32_t path);
 /* The name of a path's last region. */
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path);
 
-/* "solver.c:120", or the calling function; "" where it is not known. */
+/* "solver.c:120", or the calling function; "" if it is unknown. */
 void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, size_t size);
 
-/* "main/solve/MPI_Recv", cut to the size; the innermost regions stay. */
+/* "main/solve/MPI_Recv", shortened to the size by leaving out the outermost regions. */
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size);
 
 #endif

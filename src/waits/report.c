@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of a result file: the whole, states by site and rank, pairs. */
+/* The objects of a result file: the total, wait states by site and by rank, and pairs. */
 #include "waits/waits.h"
 
 #include <ictus/error.h>
@@ -10,7 +10,7 @@
 
 enum { PATH_TEXT = 256 };
 
-/* Tables of pairs are told up to this many. */
+/* The largest number of pairs reported. */
 enum { PAIRS_TOLD = 1 << 16 };
 
 static double report_seconds(const struct wait_results *r, double ticks)
@@ -33,8 +33,8 @@ static const char *const kind_names[] = {
 };
 
 /*
- * The trace's ticks become seconds here and nowhere before. Without known errors of the clocks a
- * sum is an upper limit only: its interval begins at 0 and has no end.
+ * Only here do the trace's ticks become seconds. If the errors of the clocks are unknown, a sum is
+ * only an upper limit, and its interval is from 0 to infinity.
  */
 static bool report_set_sum(const struct wait_results *r, json_t *object, const struct wait_sum *sum)
 {
@@ -56,7 +56,7 @@ static bool report_set_sum(const struct wait_results *r, json_t *object, const s
     return done;
 }
 
-/* The states of enum wait_state after WAIT_STATES are parts of others, or possible only. */
+/* Values of enum wait_state from WAIT_STATES on are parts of other states, or not waits. */
 static bool report_is_wait(uint32_t state)
 {
     return state < WAIT_STATES;
@@ -74,8 +74,8 @@ static json_t *report_left_out_json(const struct wait_results *r)
 }
 
 /*
- * Sum over the states that are waits: wrong order is a part of late sender, and what is only
- * possible, or a completion, is not waiting. Those come after WAIT_STATES.
+ * The sum over the states that are waits. Those from WAIT_STATES on are left out: wrong order is a
+ * part of late sender, and possible waits and completions are not waiting.
  */
 static json_t *report_whole_json(const struct wait_results *r)
 {
@@ -115,7 +115,7 @@ static json_int_t rank_of(const struct wait_results *r, uint32_t location)
     return process == LAYOUT_NONE ? -1 : (json_int_t)process;
 }
 
-/* Told in an order that does not depend on how the rows came about. */
+/* Sort the rows into an order that does not depend on how they came about. */
 static int report_by_key(const void *a, const void *b)
 {
     const struct wait_row *x = *(const struct wait_row *const *)a;
@@ -129,7 +129,7 @@ static int report_by_key(const void *a, const void *b)
     return (x->location > y->location) - (x->location < y->location);
 }
 
-/* How much of the rows a sum is of. */
+/* Over which rows a sum extends. */
 enum extent { EXTENT_STATE, EXTENT_SITE, EXTENT_ALL, EXTENT_RANK, EXTENTS };
 
 static int report_by_rank(const void *a, const void *b)
@@ -174,7 +174,7 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
     return object;
 }
 
-/* Whether two neighbours in the sorted list belong to one sum. */
+/* Whether two neighbours in the sorted list belong to the same sum. */
 static bool report_same_sum(const struct wait_row *a, const struct wait_row *b, enum extent extent)
 {
     if (extent == EXTENT_RANK) {
@@ -184,7 +184,7 @@ static bool report_same_sum(const struct wait_row *a, const struct wait_row *b, 
            extent != EXTENT_ALL;
 }
 
-/* Sums over runs of the sorted rows. */
+/* Report sums over runs of the sorted rows. */
 static int extent_json(const struct wait_results *r, const struct wait_row *const *sorted,
                        enum extent extent, json_t *list)
 {
@@ -204,9 +204,9 @@ static int extent_json(const struct wait_results *r, const struct wait_row *cons
 }
 
 /*
- * Rows are sums of one state, call path and location; all that is told is a sum over runs of them.
- * Lanes are added before an interval is made of them: intervals of parts must not be added, since
- * the parts share their clocks' errors.
+ * Rows are sums for one state, call path and location; all reported figures are sums over runs of
+ * rows. Lanes are added before an interval is computed. The intervals of parts must not be added,
+ * because the parts share the errors of their clocks.
  */
 static int rows_json(const struct wait_results *r, json_t *list)
 {
@@ -246,7 +246,7 @@ static int pairs_json(const struct wait_results *r, json_t *list)
 {
     const struct trace *trace = r->analysis->session.trace;
     int err = ICTUS_OK;
-    if (r->rows->pair_count > 0) { /* else there is no list */
+    if (r->rows->pair_count > 0) { /* otherwise there is no list */
         qsort(r->rows->pairs, r->rows->pair_count, sizeof *r->rows->pairs, report_by_pair);
     }
     for (uint64_t i = 0; i < r->rows->pair_count && i < PAIRS_TOLD && !err; i++) {
@@ -261,7 +261,10 @@ static int pairs_json(const struct wait_results *r, json_t *list)
     return err;
 }
 
-/* One wait: who, where, when in seconds since the first event, for whom, and when that one came. */
+/*
+ * One wait: who waited, where, when (in seconds since the first event), for whom, and when that one
+ * arrived.
+ */
 static json_t *instance_json(const struct wait_results *r, const struct wait_instance *instance)
 {
     const struct analysis *a = r->analysis;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A wait is max(0, instant of the cause - enter), at most the call's length: not linear in the
- * clocks' errors, and waits of one pair of clocks share them. So sums are made anew for each error
- * history, in which the last to arrive may be another one.
+ * A wait is max(0, instant of the cause - enter), limited to the length of the call. It is not
+ * linear in the errors of the clocks, and waits between the same two clocks share those errors. So
+ * sums are computed separately for each error history, in which another member may be the last to
+ * arrive.
  */
 #include "waits/sums.h"
 
@@ -16,8 +17,8 @@
 static const double two_sided = 1.96; /* standard deviations of 95 % */
 
 /*
- * The row of a state, call path and location, made when it is first met; NULL: no memory. Rows move
- * when the list grows: do not keep it.
+ * The row of a state, call path and location, which is made when first needed; NULL: no memory.
+ * Rows move when the list grows, so the pointer must not be kept.
  */
 static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t path,
                                uint32_t location)
@@ -39,7 +40,7 @@ static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t 
     return &rows->list[*slot];
 }
 
-/* Who waited for whom by how much: by waiter, causer and state. */
+/* Add how long one location waited for another, by waiter, causer and state. */
 static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
 {
     const uint64_t key = (uint64_t)pair->waiter << 32 | pair->causer;
@@ -61,11 +62,11 @@ static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
     return ICTUS_OK;
 }
 
-/* One wait on its way into a row. */
+/* One wait to be added to a row. */
 struct wait_part {
     int64_t ticks, alike;
     double decidable, sigma;
-    double confined;     /* mean of the lanes, where the call's end confines them */
+    double confined;     /* the mean of the lanes, if the end of the call confines them */
     const double *lanes; /* NULL: no history adds anything */
 };
 
@@ -75,9 +76,9 @@ static inline double sums_within(double x, double most)
 }
 
 /*
- * The latest of those in each lane, and of one more. A history's error is taken off what the clock
- * showed, and the other half of the lanes has the opposite sign. Enters count from base as
- * integers: a double does not hold an instant since 1970.
+ * Merge one more enter into the latest in each lane. A history's error is subtracted from what the
+ * clock showed, and the second half of the lanes has the opposite sign. Enters are taken relative
+ * to base as integers, because a double cannot hold a nanosecond instant since 1970.
  */
 static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base, double lanes[LANES])
 {
@@ -93,16 +94,17 @@ static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base, 
 }
 
 /*
- * The latest enter among a node's members in each lane, against the first member's. Histories come
- * in pairs of opposite sign, k and HISTORIES + k: antithetic draws, whose mean has no error of
- * first order.
+ * The latest enter among a node's members in each lane, relative to base. Histories come in pairs
+ * of opposite sign, k and HISTORIES + k. Such antithetic draws have a mean without a first-order
+ * error.
  */
 static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, double lanes[LANES])
 {
     for (int k = 0; k < LANES; k++) {
         lanes[k] = -INFINITY;
     }
-    for (uint32_t next = node; next != NODE_NONE;) { /* of a scan, on through those before */
+    /* in a scan, continue with the preceding nodes */
+    for (uint32_t next = node; next != NODE_NONE;) {
         const uint32_t at = next;
         next = NODE_NONE;
         for (uint32_t i = 0; i < graph_vnode(&a->session.graph, at)->in_count; i++) {
@@ -116,15 +118,15 @@ static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, do
     }
 }
 
-/* When the last of a collective's members came, in each lane: ticks since an instant. */
+/* When the last member of a collective arrived, in each lane: ticks since base. */
 struct node_latest {
     int64_t base;
     double lanes[LANES];
 };
 
 /*
- * Of a member of a collective: the last to arrive may be another one in each lane. A lane is what
- * that history adds to the wait as it was read off.
+ * The lanes of a member of a collective, for which another member may be the last in each lane. A
+ * lane holds what that history adds to the recorded wait.
  */
 static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
                             const struct partner *p, const struct node_latest *node,
@@ -150,10 +152,10 @@ static int sums_by_value(const void *a, const void *b)
 }
 
 /*
- * A lock is got after it was given back: no wait for one ends after its call, and lanes of waits
- * that do are impossible. What is left are the m possible ones of n, all as likely as before, so
- * that the lane of rank r becomes the one of rank r m / n: lanes keep their order, as sums of waits
- * that share errors need it. x: unclipped waits. False: all are possible.
+ * A lock is acquired after it was released, so no wait for one ends after its call, and lanes in
+ * which it does are impossible. The m possible ones of n remain, with equal probability, and the
+ * lane of rank r becomes the value of rank r m / n. Lanes keep their order, which sums of waits
+ * with common errors need. x: unclipped waits. Returns false if all lanes are possible.
  */
 static bool lanes_confine(double x[LANES], double most)
 {
@@ -165,7 +167,7 @@ static bool lanes_confine(double x[LANES], double most)
     while (possible < LANES && sorted[possible] <= most) {
         possible++;
     }
-    for (size_t rank = 0; rank < LANES; rank++) { /* in the middles of n and of m equal parts */
+    for (size_t rank = 0; rank < LANES; rank++) { /* at the midpoints of n and of m equal parts */
         const double at = ((double)rank + 0.5) * (double)possible / LANES - 0.5;
         const size_t below = at > 0 ? (size_t)at : 0;
         const double low = below < possible ? sorted[below] : most;
@@ -188,7 +190,10 @@ static double lanes_mean(const double lanes[LANES])
     return mean;
 }
 
-/* What each history adds to a wait: anything; its mean, where the call's end confines it. */
+/*
+ * How the histories add to a wait: whether they differ at all, and their mean if the end of the
+ * call confines it.
+ */
 struct lanes_kind {
     bool apart;
     double confined;
@@ -204,7 +209,7 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
     const double wait = (double)p->wait;
     double error[HISTORIES];
     double others[HISTORIES];
-    /* One clock: the difference of its readings is exact. */
+    /* On one clock the difference of two readings is exact. */
     if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
         return (struct lanes_kind){false, 0};
     }
@@ -212,8 +217,7 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
     ictusi_histories_read(h, p->location, c->enter + p->late, others);
     for (int k = 0; k < HISTORIES; k++) {
         /*
-         * Both errors at their own instants: clocks drift against each other between the two
-         * enters.
+         * Each error is taken at its own instant, because the clocks drift between the two enters.
          */
         const double by = error[k] - others[k];
         lanes[k] = late + by;
@@ -232,8 +236,8 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
 }
 
 /*
- * A wait that was read off as 0 still counts where some history has one. Without it the errors
- * could only ever make a sum smaller.
+ * A wait recorded as 0 still counts if it is positive in some history. Otherwise errors could only
+ * ever make a sum smaller.
  */
 static bool lanes_any(const double lanes[LANES])
 {
@@ -244,7 +248,7 @@ static bool lanes_any(const double lanes[LANES])
     return any;
 }
 
-/* Add to the row of a state, and of the call's path and location. */
+/* Add a wait to the row of its state and of the call's path and location. */
 static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_call *c,
                    const struct wait_part *part)
 {
@@ -265,9 +269,9 @@ static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_
 }
 
 /*
- * node: of a member of a collective under error histories; else NULL. How late the cause came
- * decides, not the wait, which the call's length limits: decidable is what is late by 1.96 standard
- * deviations.
+ * node: for a member of a collective under error histories, else NULL. A wait is decidable if its
+ * cause is late by at least 1.96 standard deviations. The lateness is used instead of the wait,
+ * because the wait is limited by the length of the call.
  */
 static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
                          const struct node_latest *node)
@@ -277,7 +281,7 @@ static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint6
     const struct waiting_call *c = call_at(&a->calls, call);
     double lanes[LANES];
     if ((double)p->late < -2 * h->reach - 1) {
-        return ICTUS_OK; /* it did not wait in any history */
+        return ICTUS_OK; /* it waits in no history */
     }
     struct lanes_kind kind = {node != NULL, 0};
     if (node) {
@@ -308,8 +312,8 @@ static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint6
 }
 
 /*
- * The members of a collective whose last one may be another in each history: its waits are sums
- * over a maximum of noisy times. The maximum is made once for all members, instant by lane, and
+ * Add the waits of all members of a collective whose last member may differ in each history: sums
+ * over a maximum of uncertain times. The maximum is computed once for all members in each lane, and
  * each member subtracts its own enter from it.
  */
 static int sums_add_node(struct wait_rows *rows, const struct analysis *a, uint32_t node)
@@ -335,8 +339,8 @@ static int sums_add_node(struct wait_rows *rows, const struct analysis *a, uint3
 }
 
 /*
- * Waits within one clock are exact on that clock, which may still run faster or slower than the one
- * that shows the time. A clock whose error grows shows too much time, which is taken off.
+ * Waits within one clock are exact on that clock, which may still run faster or slower than true
+ * time. A clock whose error grows shows too much time, which is subtracted.
  */
 static void row_add_rate(struct wait_row *row, const struct histories *h)
 {
@@ -350,9 +354,9 @@ static void row_add_rate(struct wait_row *row, const struct histories *h)
 }
 
 /*
- * Members of collectives come later, node by node (sums_add_node()), where histories may have
- * another one last. Without error histories the last to come is the same for all, and they need no
- * pass of their own.
+ * Members of collectives are added later, node by node (sums_add_node()), because another member
+ * may be the last in each history. Without error histories the last member is the same for all, and
+ * no such pass is needed.
  */
 static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
@@ -409,13 +413,15 @@ static struct wait_site *site_at(struct wait_rows *rows, uint32_t path)
     return &rows->sites[*slot];
 }
 
-/* States whose waits are for the others of a collective. */
+/* Whether a state is a wait for the other members of a collective. */
 static bool sums_is_collective(uint32_t state)
 {
     return state >= WAIT_BARRIER && state <= WAIT_EARLY_SCAN;
 }
 
-/* Time in collectives by call site, all of it and what was waiting for others. */
+/*
+ * The time in collectives by call site: the total, and the part that was spent waiting for others.
+ */
 int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
 {
     const struct points *points = &a->session.history.points;
@@ -429,7 +435,7 @@ int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
         const struct waiting_call *c = call_at(&a->calls, call_of_point(&a->calls, i));
         struct wait_site *site = c->flags & (CALL_CUT | CALL_MUTED) ? NULL : site_at(rows, c->path);
         if (!site) {
-            continue; /* no memory shows below */
+            continue; /* the lack of memory is reported below */
         }
         site->op = (uint32_t)points->note[i].op;
         site->ticks += c->leave - c->enter;
@@ -483,8 +489,10 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other)
     }
 }
 
-/* Odd and even parts of what the histories add: mean square of the one, mean and variance of the
- * other. */
+/*
+ * What the histories add, split into its odd and even parts: the mean square of the odd part, and
+ * the mean and variance of the even part.
+ */
 struct parts {
     double odd, even, spread;
 };
@@ -505,17 +513,18 @@ static struct parts parts_of(const double lanes[LANES])
 }
 
 /*
- * S0 + lanes are the sum under each history. With O and Q their odd and even parts over a pair of
- * signs, S0 - mean Q removes what a maximum of noisy times adds (bias of second order), and the 95
- * % interval is 2 sqrt(mean O^2 + var Q): 2 rather than 1.96, since 40 draws estimate the variance.
- * Where one clock carries most of the error, clamping at 0 and at the call's length makes the
- * distribution lopsided, and order statistics of the lanes serve better (docs/waits.md).
+ * The 95 % interval of a sum. S0 + lanes are the sums under each history. With O and Q the odd and
+ * even parts over a pair of signs, S0 - mean Q removes the second-order bias that a maximum of
+ * noisy times adds. The half-width of the interval is 2 sqrt(mean O^2 + var Q), with 2 instead of
+ * 1.96 because the variance is estimated from 40 draws. If one clock carries most of the error,
+ * clamping at 0 and at the length of the call makes the distribution asymmetric, and order
+ * statistics of the lanes are more accurate (docs/waits.md).
  */
 struct sum_range ictusi_sum_range(const struct wait_sum *sum)
 {
     const double s0 = (double)sum->ticks;
     const struct parts p = parts_of(sum->lanes);
-    /* Confined lanes are what is possible; all others repeat errors that S0 has already. */
+    /* Confined lanes are possible waits. All others contain the errors that S0 has already. */
     const double even = p.even - 2 * sum->confined;
     struct sum_range r = {s0, s0, s0, 1, SUM_EXACT};
     double sorted[LANES];
@@ -528,7 +537,7 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
     const double low = fmax(0, s0 + sorted[1]);
     const double high = fmax(0, s0 + sorted[LANES - 2]);
     r.decidable = sum->ticks > 0 ? sum->decidable / s0 : 0;
-    /* No history has calls wait for longer than they last: nor has the estimate. */
+    /* In no history do calls wait longer than they last, so neither may the estimate. */
     r.estimate = fmin(fmax(0, s0 - even), fmax(0, s0 + sorted[LANES - 1]));
     r.low = fmax(0, r.estimate - half);
     r.high = r.estimate + half;

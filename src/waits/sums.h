@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of waits with what the clocks' errors make of them: the sum as it is read off, and as it
- * would be under every error history.
+ * Sums of waits and their uncertainty from the errors of the clocks: the recorded sum, and the sum
+ * under every error history.
  */
 #ifndef ICTUS_WAITS_SUMS_H
 #define ICTUS_WAITS_SUMS_H
@@ -9,16 +9,17 @@
 #include "waits/analysis.h"
 
 struct wait_sum {
-    int64_t ticks; /* as read off */
+    int64_t ticks; /* as recorded */
     uint64_t n;
-    double decidable;    /* ticks of waits whose sign is certain */
-    double sigma;        /* sum over waits of their own standard deviations */
-    double confined;     /* mean of what histories add to waits that their calls' ends confine */
-    int64_t alike;       /* of the ticks, those that no history changes: within one clock */
+    double decidable; /* ticks of waits whose sign is certain */
+    double sigma;     /* sum over waits of their own standard deviations */
+    /* mean of what histories add to waits that are confined by the end of their call */
+    double confined;
+    int64_t alike;       /* the part of ticks that no history changes: waits within one clock */
     double lanes[LANES]; /* what each history adds to ticks */
 };
 
-/* Which error bar a sum deserves. */
+/* How certain a sum is, which determines its error bar. */
 enum sum_kind { SUM_EXACT, SUM_CERTAIN, SUM_ABOUT, SUM_AT_MOST };
 
 struct sum_range {
@@ -27,7 +28,7 @@ struct sum_range {
     enum sum_kind kind;
 };
 
-/* Sums of one state, call path and location. */
+/* Sums for one state, call path and location. */
 struct wait_row {
     uint32_t state, path, location;
     struct wait_sum sum;
@@ -39,7 +40,10 @@ struct wait_pair {
     uint64_t n;
 };
 
-/* All calls of collectives of one call path: how long they took, and what of that was waiting. */
+/*
+ * All calls of collectives with one call path: how long they took, and how much of that was
+ * waiting.
+ */
 struct wait_site {
     uint32_t path, op;
     int64_t ticks;
@@ -61,16 +65,16 @@ struct wait_rows {
     struct idmap pair_index;
 };
 
-/* Before the pass over all calls; rows are zeroed before. */
+/* Call before the pass over all calls; rows must be zeroed. */
 void ictusi_rows_begin(struct wait_rows *rows, const struct analysis *analysis);
 
-/* After it: waits whose cause is another one in each history. Errors: ICTUS_ERR_NOMEM. */
+/* Call after it. Adds waits whose cause may differ in each history. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_end(struct wait_rows *rows);
 
-/* Add up all blocking collectives by call path, waits too. Errors: ICTUS_ERR_NOMEM. */
+/* Add up all blocking collectives and their waits by call path. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *analysis);
 
-/* Add what is told beside the waits. Errors: ICTUS_ERR_NOMEM. */
+/* Add time that is reported beside the waits. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_aside(struct wait_rows *rows, enum wait_state state, uint32_t path,
                       uint32_t location, int64_t ticks);
 void ictusi_rows_free(struct wait_rows *rows);
@@ -81,8 +85,8 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other);
 struct sum_range ictusi_sum_range(const struct wait_sum *sum);
 
 /*
- * What each error history adds to a call's wait for the one that it waits for as read off. False:
- * nothing, and lanes are not set.
+ * What each error history adds to a call's wait for its recorded partner. Returns false if no
+ * history adds anything; lanes are then not set.
  */
 bool ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits between two locations are sorted by pair; meetings of all with all (barriers, N×N, teams
- * that begin) are found going back from one of the calls.
+ * Waits between two locations are sorted by pair. Meetings of all members (barriers, N x N
+ * operations, the start of teams) are found by searching back from one of the calls.
  */
 #include "waits/syncs.h"
 
@@ -9,10 +9,13 @@
 
 #include <stdlib.h>
 
-/* Meetings looked at, going back, before a pair counts as having none. */
+/* How many meetings are searched, going back, before a pair counts as having none. */
 enum { MEETINGS_BACK = 64 };
 
-/* Locations are in the order of their calls' numbers. */
+/*
+ * The calls of all locations are numbered consecutively, so the lower call belongs to the lower
+ * location.
+ */
 static uint32_t pair_low(const struct sync_pair *p)
 {
     return p->waiter < p->cause ? p->waiter : p->cause;
@@ -23,7 +26,7 @@ static uint32_t pair_high(const struct sync_pair *p)
     return p->waiter < p->cause ? p->cause : p->waiter;
 }
 
-/* Those of one lower location. */
+/* Sort the pairs of one lower location. */
 static int syncs_by_pair(const void *a, const void *b)
 {
     const struct sync_pair *x = a;
@@ -43,10 +46,10 @@ static uint32_t *sync_before(const struct syncs *s, uint32_t call)
 }
 
 /*
- * For each wait of a pair, the last one that lies before both of its calls; those of one pair are
- * in order. A wait that lies before only one of the two calls crosses it. It is not an instant at
- * which both had met, and is passed over. Only those that cross are passed over one by one, and
- * they are few.
+ * For each wait of a pair, find the last wait that lies before both of its calls; the waits of one
+ * pair are in order. A wait that lies before only one of the two calls crosses the other one. It is
+ * not an instant at which both had synchronised, so it is skipped. The search is linear, but only
+ * crossing waits are skipped, and they are few.
  */
 static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t count)
 {
@@ -64,8 +67,8 @@ static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t 
 }
 
 /*
- * Put each wait to those of its lower location. place is where the next one goes, and in the end
- * the end of that location's.
+ * Put each wait with those of its lower location. place is where the next one goes, and finally
+ * where that location's waits end.
  */
 static int syncs_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
@@ -100,7 +103,7 @@ int ictusi_syncs_begin(struct syncs *s, const struct analysis *a, struct ictus_w
     return err ? err : ictusi_store_grow(&s->before, calls, why);
 }
 
-/* The pairs are needed no longer than this: what remains is one number a call. */
+/* After this the pairs are no longer needed: one number per call remains. */
 static void syncs_pairs_find(struct syncs *s)
 {
     const uint64_t locations = s->analysis->session.trace->layout.location_count;
@@ -112,13 +115,13 @@ static void syncs_pairs_find(struct syncs *s)
     s->pairs = NULL;
 }
 
-/* Whether all that leave through a node have met all others there. */
+/* Whether all who leave through a node have met all others there. */
 static bool syncs_is_meeting(const struct analysis *a, uint32_t node)
 {
     const struct vnode *v = graph_vnode(&a->session.graph, node);
     const bool threads = v->class == POINT_THREAD;
     if (v->out_count < 2) {
-        return false; /* a join, or rooted */
+        return false; /* a join, or a rooted operation */
     }
     for (uint32_t i = 0; i < v->in_count; i++) {
         if (analysis_ins(a, node)[i] & NODE_VIRTUAL) {
@@ -128,7 +131,7 @@ static bool syncs_is_meeting(const struct analysis *a, uint32_t node)
     return threads || v->in_count > 1;
 }
 
-/* Of a call that completes several, one is enough. */
+/* If a call completes several operations, one meeting is enough. */
 static void meeting_add(struct syncs *s, uint64_t from, uint32_t call, uint32_t node)
 {
     struct sync_meeting *list = s->meetings.area;
@@ -140,9 +143,7 @@ static void meeting_add(struct syncs *s, uint64_t from, uint32_t call, uint32_t 
     }
 }
 
-/*
- * Of nodes through which all met all, for each location the calls that left through one, in order.
- */
+/* For each location, list its calls that left through a node where all members met, in order. */
 static int meetings_find(struct syncs *s, struct ictus_why *why)
 {
     const struct analysis *a = s->analysis;
@@ -205,7 +206,7 @@ void ictusi_syncs_relax(const struct syncs *s)
     ictusi_store_relax(&s->meetings);
 }
 
-/* The last wait of the pair, seen from this call. */
+/* The last wait of the pair, as seen from this call. */
 static struct sync_point pair_before(const struct syncs *s, uint32_t call)
 {
     const struct analysis *a = s->analysis;
@@ -219,7 +220,7 @@ static struct sync_point pair_before(const struct syncs *s, uint32_t call)
                : (struct sync_point){cause, known - 1};
 }
 
-/* A location's call that left through a node; CALL_NONE: it has none. */
+/* A location's call that left through a node, or CALL_NONE. */
 static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t location)
 {
     const uint64_t first = a->session.history.first[location];
@@ -235,9 +236,9 @@ static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t lo
 }
 
 /*
- * How many of all meetings come before a call, or before its location. Going on from the last
- * search: whoever asks for the calls of a location in order, or backwards, passes each of its
- * meetings about once.
+ * How many of all meetings precede a call, including those of earlier locations. The search
+ * continues from the last one. If the calls of a location are looked up in order, or backwards,
+ * each meeting is passed about once.
  */
 static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32_t call)
 {
@@ -254,11 +255,11 @@ static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32
 }
 
 /*
- * The last instant at which waiter and cause were in step, from which on delays are compared: the
- * later one of their last wait for each other and of the last meeting that both took part in. A
- * meeting that the cause left after its causing call does not count. What is farther back than
- * MEETINGS_BACK meetings is not looked for, so that programs of many communicators stay linear; the
- * delay is then compared over a longer time.
+ * The last instant at which waiter and cause were synchronised, from which on delays are compared:
+ * the later one of their last wait for each other and the last meeting in which both took part. A
+ * meeting that the cause left after its causing call does not count. No more than MEETINGS_BACK
+ * meetings are searched, so that the time stays linear for programs with many communicators. Delays
+ * are then compared over a longer time.
  */
 struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two checkpoints and less than two stretches of calls make an interval. */
+/* The time of any interval follows from two checkpoints and less than two groups of calls. */
 #include "waits/times.h"
 
 #include "core/container.h"
@@ -10,8 +10,8 @@
 enum { TOGETHER = 64 }; /* calls between checkpoints */
 
 /*
- * A dense array by path, with a list of the paths that are not 0: clearing costs what was used, not
- * what there is.
+ * A dense array by path, with a list of the paths that are in use. Clearing it costs time in
+ * proportion to what was used, not to its size.
  */
 int ictusi_time_map_init(struct time_map *map, uint64_t paths)
 {
@@ -39,7 +39,10 @@ void ictusi_time_map_clear(struct time_map *map)
     map->waited = 0;
 }
 
-/* Ticks are negative where something is taken off; the path stays listed, perhaps with 0. */
+/*
+ * Add ticks, which are negative when something is subtracted. The path stays listed, perhaps with
+ * 0.
+ */
 static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
 {
     if (!map->is_listed[path]) {
@@ -49,7 +52,7 @@ static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
     map->ticks[path] += ticks;
 }
 
-/* Shares of time before calls; those of consecutive calls follow each other. */
+/* Add shares of time before calls; those of consecutive calls are contiguous. */
 static void map_add_shares(const struct analysis *a, struct time_map *map, uint64_t from,
                            uint64_t to, int sign)
 {
@@ -59,14 +62,14 @@ static void map_add_shares(const struct analysis *a, struct time_map *map, uint6
     }
 }
 
-/* The time before a call, since the one before it. */
+/* Add the time before a call, since the preceding one. */
 static void map_add_gap(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
 {
     map_add_shares(a, map, call_delta_begin(&a->calls, call), call_at(&a->calls, call)->delta_end,
                    sign);
 }
 
-/* What calls took themselves, without their waits. */
+/* Add the duration of calls without their waits. */
 static void map_add_calls(const struct analysis *a, struct time_map *map, uint64_t from,
                           uint64_t to, int sign)
 {
@@ -79,8 +82,8 @@ static void map_add_calls(const struct analysis *a, struct time_map *map, uint64
 }
 
 /*
- * Prefix sums: the time of each call path from the beginning up to this call. One for every 64
- * calls, since one for each call would take more memory than the trace.
+ * Store prefix sums: the time in each call path from the beginning of the location up to this call.
+ * There is one for every 64 calls, because one for each call would take more memory than the trace.
  */
 static int checkpoint_keep(struct times *t)
 {
@@ -100,8 +103,8 @@ static int checkpoint_keep(struct times *t)
 }
 
 /*
- * Calls of one location in order: the sum runs on from stretch to stretch, and is the location's
- * whole at its last call.
+ * The calls of one location come in order. The sum continues from range to range, and at the last
+ * call it is the location's total.
  */
 static int times_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
@@ -130,7 +133,7 @@ static int times_stretch(struct call_pass *pass, uint32_t location, uint64_t fro
     return err;
 }
 
-/* O(calls) time; memory is calls / 64 times the paths that occur. */
+/* Takes O(calls) time. The memory is calls / 64 times the number of paths that occur. */
 int ictusi_times_begin(struct times *t, const struct analysis *a, struct ictus_why *why)
 {
     const uint64_t locations = a->session.trace->layout.location_count;
@@ -164,7 +167,7 @@ void ictusi_times_relax(const struct times *t)
     ictusi_store_relax(&t->ends);
 }
 
-/* The sums of a location up to its k-th checkpoint. */
+/* Add the sums of a location up to its k-th checkpoint. */
 static void map_add_checkpoint(const struct times *t, struct time_map *map, uint32_t location,
                                uint64_t k, int sign)
 {
@@ -177,7 +180,7 @@ static void map_add_checkpoint(const struct times *t, struct time_map *map, uint
     map->waited += sign * ends[index].waited;
 }
 
-/* Everything up to and with the first n calls of a location. */
+/* Add everything up to and including the first n calls of a location. */
 static void map_add_prefix(const struct times *t, struct time_map *map, uint32_t location,
                            uint64_t n, int sign)
 {
@@ -202,8 +205,8 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
     const uint64_t first = a->calls.first[location];
     const uint64_t begin = from == CALL_NONE ? first : from;
     /*
-     * Difference of two prefixes, so the cost does not depend on how long the interval is. Shorter
-     * ones are added up directly, which is cheaper.
+     * The difference of two prefixes, so the cost does not depend on the length of the interval.
+     * Short intervals are added up directly, which is cheaper.
      */
     map->waited -= from == CALL_NONE ? 0 : analysis_wait(a, begin);
     if (to - begin > 2UL * TOGETHER) {
@@ -221,7 +224,7 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
     map_add_calls(a, map, begin, to, 1);
 }
 
-/* Take off as many of the ticks as were spent in a path just then; how many that leaves. */
+/* Subtract as many of the ticks as were spent in a path just then; returns how many remain. */
 static int64_t map_trim(struct time_map *map, uint32_t path, int64_t spent, int64_t ticks)
 {
     const int64_t off = spent < ticks ? spent : ticks;
@@ -230,7 +233,7 @@ static int64_t map_trim(struct time_map *map, uint32_t path, int64_t spent, int6
 }
 
 /*
- * Takes the latest ticks before a call off again, backwards over shares and calls, down to the call
+ * Subtract the last ticks before a call, going backwards over shares and calls, down to the call
  * `from`.
  */
 void ictusi_times_trim(const struct times *t, struct time_map *map, uint32_t location,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * Two calls for each event at most: its own, and one without length where it releases a lock
- * (follow.c). Room is addresses, not memory (store.h).
+ * Each event has at most two calls: its own, and one of no length if it releases a lock (follow.c).
+ * The room reserves addresses only, not memory (store.h).
  */
 int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
                               struct ictus_why *why)
@@ -44,9 +44,9 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
 }
 
 /*
- * Presynchronised instants, in ticks. Maps of clocks are piecewise lines that may step back where
- * pieces meet; an instant is then that of the event before, since waits and shares of time have to
- * add up to the location's whole.
+ * Presynchronise the calls, in ticks. The maps of clocks are piecewise linear and may step back
+ * between pieces. An instant is then set to that of the preceding event, because waits and shares
+ * of time must add up to the location's total.
  */
 void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
                               int64_t (*map)(void *self, uint32_t location, int64_t stamp),
@@ -69,7 +69,8 @@ void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
             enter = enter > last ? enter : last;
             int64_t leave = map(self, l, c->leave);
             leave = leave > enter ? leave : enter;
-            if (enter != c->enter || leave != c->leave) { /* else it need not be written again */
+            /* unchanged calls need not be written to the file again */
+            if (enter != c->enter || leave != c->leave) {
                 c->enter = enter;
                 c->leave = leave;
             }
@@ -90,13 +91,13 @@ void ictusi_waiting_calls_relax(const struct waiting_calls *calls)
 }
 
 /*
- * What numbers become that were given without knowing of what came before: threads read blocks of
- * locations at the same time, each counting calls, shares, points and paths from 0. Blocks are
- * joined in the order of locations, so that the result does not depend on how many threads read.
+ * How the numbers of a part change when it is appended. Threads read blocks of locations at the
+ * same time, each counting calls, shares, points and paths from 0. Blocks are joined in the order
+ * of locations, so that the result does not depend on the number of threads.
  */
 struct renumbering {
     uint32_t calls, shares, points; /* to be added */
-    const uint32_t *paths;          /* by number there */
+    const uint32_t *paths;          /* by number in the part */
 };
 
 static void calls_mend(const void *self, void *elements, uint64_t count)
@@ -118,7 +119,7 @@ static void shares_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
-/* CALL_NONE is no number and stays. */
+/* CALL_NONE is not a number and stays. */
 static void numbers_mend(const void *self, void *elements, uint64_t count)
 {
     const struct renumbering *to = self;
@@ -128,7 +129,7 @@ static void numbers_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
-/* 0 stands for no beginning and stays. */
+/* 0 means no beginning and stays. */
 static void meetings_mend(const void *self, void *elements, uint64_t count)
 {
     const struct renumbering *to = self;
@@ -158,7 +159,7 @@ static void locks_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
-/* The parts' lists go to the end of these, piece by piece, and are given back as they are taken. */
+/* Append a part's lists piece by piece, and release each piece as it is taken. */
 int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                                 const struct tap_part *part, const uint32_t *paths,
                                 struct ictus_why *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of a program in which its processes meet, in the order of each location, with the time
- * that it spent by call path between them; and for every point of the causality graph the call that
- * it lies in.
+ * The calls in which the processes of a program wait for each other, in order within each location,
+ * with the time spent by call path in between; and, for every point of the causality graph, the
+ * call that it lies in.
  */
 #ifndef ICTUS_WAITS_WAITING_CALLS_H
 #define ICTUS_WAITS_WAITING_CALLS_H
@@ -14,20 +14,21 @@
 #include "waits/paths.h"
 
 #define CALL_NONE UINT32_MAX
-/* Up to so many calls, what is kept of each stays in memory: about 120 bytes. */
+/* Up to this many calls, their data stays in memory: about 120 bytes each. */
 enum { CALLS_IN_MEMORY = 1 << 21 };
-/* Where a location without events begins. */
+/* The beginning of a location without events. */
 #define NO_EVENTS INT64_MAX
 
 enum call_flags {
-    CALL_CUT = 1,   /* it had not returned when the trace ended */
-    CALL_MUTED = 2, /* recording was switched off in it */
-    CALL_END = 4,   /* no call: the last event of a location */
-    CALL_BARE = 8   /* no region: the bare instant of an event */
+    CALL_CUT = 1,   /* it had not returned at the end of the trace */
+    CALL_MUTED = 2, /* recording was switched during it */
+    CALL_END = 4,   /* not a call, but the last event of a location */
+    CALL_BARE = 8   /* not in a region, but just the instant of an event */
 };
 
-/* Ticks as recorded, later presynchronised. delta_end: after the last share of time between the
- * call before and it.
+/*
+ * A call. Instants are ticks as recorded, later presynchronised. delta_end is one past the last
+ * share of time between the preceding call and this one.
  */
 struct waiting_call {
     int64_t enter, leave;
@@ -35,16 +36,17 @@ struct waiting_call {
     uint32_t flags, location;
 };
 
-/* Time that a location spent in a call path, itself only, by its own clock. */
+/* Exclusive time that a location spent in a call path, by its own clock. */
 struct share_of_time {
     int64_t ticks;
     uint32_t path;
 };
 
-/* A process's part in a collective; a location's in the order in which they ended. */
+/* A process's part in a collective. Those of a location are in the order of their ends. */
 struct meeting {
-    uint32_t call, end_call; /* that began it and that completed it: one, if it is blocking */
-    uint32_t begin;          /* the point of a nonblocking one, in the order of calls; else 0 */
+    uint32_t call, end_call; /* the calls that began and completed it; the same if it is blocking */
+    /* the point of its begin if it is nonblocking, in call order; else 0 */
+    uint32_t begin;
     uint32_t location, comm, root; /* index; as recorded */
     uint64_t sent, received;       /* bytes, as recorded */
     uint8_t op;                    /* enum collective_op */
@@ -52,13 +54,13 @@ struct meeting {
 
 enum notice_kind { NOTICE_GOT, NOTICE_GIVEN, NOTICE_POSTED };
 
-/* A notification of a window that a call sends or gets, or that the window is exposed. */
+/* A notification of a window that a call sends or receives, or the exposure of the window. */
 struct notice {
     uint32_t call, location, peer, window; /* peer: the location at the other end */
     uint8_t kind;                          /* enum notice_kind */
 };
 
-/* An event of a window's lock, or of what is done under one. */
+/* An event of a window's lock, or of an access under one. */
 struct lock_note {
     struct tap_window_lock lock;
     uint32_t call, location;
@@ -67,35 +69,37 @@ struct lock_note {
 struct waiting_calls {
     struct store calls, shares;
     struct store call_of; /* by point */
-    /* By point: of a send the call that completes it, of a receive the one that posted it. */
+    /* By point: for a send the call that completes it, for a receive the call that posted it. */
     struct store other;
-    struct store meetings; /* of all locations, one after the other */
-    struct store notices;  /* likewise */
-    struct store locks;    /* struct lock_note; likewise */
-    uint64_t *first;       /* by location, its first call; one more than there are locations */
-    uint64_t bare;         /* events of messages or collectives that lie in no region */
+    struct store meetings; /* of all locations, in order of locations */
+    struct store notices;  /* the same */
+    struct store locks;    /* struct lock_note; the same */
+    uint64_t *first;       /* by location: its first call; location_count + 1 entries */
+    uint64_t bare;         /* events of messages or collectives outside any region */
     uint64_t muted, cut;
     int64_t *begin;   /* by location: its first event */
-    int64_t from, to; /* the first and the last event of all */
+    int64_t from, to; /* the first and the last event of all locations */
 };
 
-/* Room for the calls of an archive. Errors: ICTUS_ERR_NOMEM. Released by
- * ictusi_waiting_calls_free(), after errors too. */
+/*
+ * Reserve room for the calls of an archive. Call ictusi_waiting_calls_free() even after an error:
+ * ICTUS_ERR_NOMEM.
+ */
 int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
                               struct ictus_why *why);
 
-/* Bring all instants to where a map of each location's stamps says; from and to are known then. */
+/* Map all instants with a function of each location's stamps. from and to are known afterwards. */
 void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
                               int64_t (*map)(void *self, uint32_t location, int64_t stamp),
                               void *self);
 void ictusi_waiting_calls_free(struct waiting_calls *calls);
 
-/* Let go of the memory behind the calls; their contents stay. */
+/* Release the memory behind the calls; their contents stay in the files. */
 void ictusi_waiting_calls_relax(const struct waiting_calls *calls);
 
 /*
- * Move the calls of a block of locations after those that are known, which are of locations before
- * them; paths: by number there, what they are here. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
+ * Append the calls of a block of locations to those of the preceding locations. paths: by path
+ * number in the block, the number here. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
 int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                                 const struct tap_part *part, const uint32_t *paths,
@@ -131,7 +135,7 @@ static inline uint32_t call_of_other(const struct waiting_calls *calls, uint64_t
     return ((const uint32_t *)calls->other.area)[point];
 }
 
-/* The first share of time before a call. */
+/* The index of the first share of time before a call. */
 static inline uint32_t call_delta_begin(const struct waiting_calls *calls, uint64_t i)
 {
     return i ? call_at(calls, i - 1)->delta_end : 0;

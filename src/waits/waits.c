@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus_waits(): find who waits for whom, add up. */
+/* ictus_waits(): find out who waits for whom, and add up the waits. */
 #include "waits/waits.h"
 
 #include <ictus/text.h>
 #include <ictus/waits.h>
 #include <stdlib.h>
 
-/* Finding partners tells of time that is not waiting; this has it added to the rows. */
+/* The search for partners also reports time that is not waiting; this adds it to the rows. */
 struct asides {
     struct analysis *analysis;
     struct wait_rows *rows;
@@ -31,7 +31,7 @@ static int waits_find(struct analysis *a, struct wait_rows *rows, struct ictus_w
     return err ? err : asides.err;
 }
 
-/* Calls, what is between them, and waits. */
+/* The total of calls, the time between them, and waits. */
 static double waits_rank_time(const struct times *times)
 {
     const struct time_map *totals = &times->totals;
@@ -42,7 +42,7 @@ static double waits_rank_time(const struct times *times)
     return sum;
 }
 
-/* One analysis and what was made of it. */
+/* One analysis and all its results. */
 struct run {
     struct analysis analysis;
     struct wait_rows rows;
@@ -53,7 +53,7 @@ struct run {
     struct wait_instances instances;
 };
 
-/* All that is made of each call by itself and its partner. */
+/* Compute everything that depends only on each call and its partner, in one pass. */
 static int waits_walk(struct run *r, struct ictus_why *why)
 {
     const struct analysis *a = &r->analysis;
@@ -71,8 +71,8 @@ static int waits_walk(struct run *r, struct ictus_why *why)
 }
 
 /*
- * In this order: partners need all calls, blame and the critical path need partners and what lies
- * between calls.
+ * The order matters: partners need all calls, and blame and the critical path need the partners and
+ * the times between calls.
  */
 static int waits_run(struct run *r, const char *in, struct ictus_why *why)
 {
@@ -84,7 +84,7 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
 }
 
-/* Also after an error: what was not made is zero, and its end does nothing. */
+/* Also called after an error: parts that were not made are zero, and freeing them does nothing. */
 static void waits_end(struct run *r)
 {
     ictusi_critical_free(&r->critical);

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* Everything that the objects tell. */
+/* All results that the objects report. */
 struct wait_results {
     const struct analysis *analysis;
     const struct wait_rows *rows;
@@ -20,10 +20,10 @@ struct wait_results {
     double rank_ticks; /* time of all locations together */
 };
 
-/* Append what caused the waits, and the critical path. Errors: ICTUS_ERR_NOMEM. */
+/* Append the causes of the waits and the critical path. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_causes_json(const struct wait_results *results, json_t *list);
 
-/* Append the objects to an array. Errors: ICTUS_ERR_NOMEM. */
+/* Append the waits. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_waits_json(const struct wait_results *results, json_t *list);
 
 #endif

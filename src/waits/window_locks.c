@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process has a lock at some time between the beginning of the call that asks for it and the end
- * of the one that releases it: MPI_Win_lock may return at once, and the lock be acquired by the
- * first operation that needs it, or even by MPI_Win_unlock. Two that exclude each other have it one
- * after the other, so the earlier one releases it first, and the later one cannot have got it
- * before. The wait is in that one of its calls which the release leaves least of.
+ * A process acquires a lock at some time between the beginning of the call that requests it and the
+ * end of the call that releases it. MPI_Win_lock may return at once, and the lock be acquired by
+ * the first operation that needs it, or even by MPI_Win_unlock. Two processes that exclude each
+ * other hold it one after the other. So the one that releases it first held it first, and the other
+ * one cannot have acquired it before that release. The wait is assigned to the call that spent the
+ * longest time before the release.
  */
 #include "waits/window_locks.h"
 
@@ -14,22 +15,22 @@
 #include <stdlib.h>
 
 /*
- * Standard deviations by which a call has to have returned before a release not to have waited for
- * it. A wait that is missed is missing whole, while one too many ends with its call and is right
- * within the error: errors of one in 30000 count here.
+ * By how many standard deviations a call must have returned before a release to be certain not to
+ * have waited for it. A missed wait is missing entirely, whereas a false one ends with its call and
+ * is right within the error. So errors as rare as one in 30000 matter here.
  */
 static const double certainly_before = 4;
 
 /* One process's lock of one target, or of all, from the request to the release. */
 struct tenure {
     struct tap_window_lock lock;
-    uint64_t from, to; /* its first note, and that of the release */
+    uint64_t from, to; /* index of its first note and of its release */
     uint32_t unlock;   /* the call that releases it */
-    uint32_t release;  /* the one whose enter is the instant of the release */
+    uint32_t release;  /* the call whose enter is the instant of the release */
     int64_t end;       /* that instant */
 };
 
-/* Who released a lock last; NULL: nobody did. */
+/* The last releases of a lock; NULL: none. */
 struct last_releases {
     const struct tenure *any, *exclusive;
 };
@@ -45,20 +46,20 @@ static bool lock_same(const struct tap_window_lock *p, const struct tap_window_l
     return p->window == q->window && p->target == q->target && p->id == q->id;
 }
 
-/* A release is an instant of its own, after the call that it lies in. */
+/* A release is an instant of its own, which follows the call that it lies in. */
 static uint32_t window_locks_release_call(const struct analysis *a, uint32_t call)
 {
     return call_at(&a->calls, call)->flags & CALL_BARE ? call : call + 1;
 }
 
 /*
- * The notes of one location: the tenures that have been begun are kept at the end of the list, and
- * those that have ended before them.
+ * Collect the tenures of one location from its notes. Those that are open are kept at the end of
+ * the list, after those that have ended.
  */
 static void tenures_of_location(struct tenures *t, uint64_t from, uint64_t to)
 {
     const struct analysis *a = t->analysis;
-    uint64_t open = t->count; /* after the last of those begun */
+    uint64_t open = t->count; /* one past the last open one */
     for (uint64_t i = from; i < to; i++) {
         const struct lock_note *note = lock_note_at(&a->calls, i);
         uint64_t k = open;
@@ -100,7 +101,7 @@ static void tenures_of_location(struct tenures *t, uint64_t from, uint64_t to)
         return p->field < q->field ? -1 : 1;                                                       \
     }
 
-/* Each window's locks together, in the order of their releases. */
+/* Sort the locks of each window together, in the order of their releases. */
 static int window_locks_by_release(const void *a, const void *b)
 {
     const struct tenure *p = a;
@@ -111,7 +112,10 @@ static int window_locks_by_release(const void *a, const void *b)
     return (p->release > q->release) - (p->release < q->release);
 }
 
-/* How much later than a call returned another location's instant has to seem to be later. */
+/*
+ * By how much an instant of another location must appear to be later than the return of a call to
+ * be certainly later.
+ */
 static double lock_doubt(const struct analysis *a, const struct waiting_call *c, uint32_t other,
                          int64_t instant)
 {
@@ -120,14 +124,15 @@ static double lock_doubt(const struct analysis *a, const struct waiting_call *c,
     return isfinite(sigma) ? certainly_before * sigma : 0;
 }
 
-/* The call of a tenure that waited for the longest until another one's end; CALL_NONE: none did. */
+/* The call of a tenure that waited longest for the end of another one, or CALL_NONE. */
 static uint32_t tenure_blocked(const struct analysis *a, const struct tenure *t,
                                const struct tenure *before)
 {
     /*
-     * The lock is given back at some time between `begun` and `before->end`. A call that left
-     * between the two may have waited for it, if it had been entered when the release began. Who
-     * waited leaves so soon after the release that unsure clocks may show it to leave before.
+     * The lock is released at some time between `begun` and `before->end`. A call that ended
+     * between the two may have waited for it, if it had been entered when the release began. A
+     * waiting call leaves so soon after the release that uncertain clocks may show it leaving
+     * before.
      */
     const int64_t begun = call_at(&a->calls, before->unlock)->enter;
     const uint32_t other = analysis_location(a, before->unlock);
@@ -154,14 +159,14 @@ static const struct tenure *tenure_later(const struct tenure *p, const struct te
     return !p || (q && q->end > p->end) ? q : p;
 }
 
-/* The latest releases of each target of a window, and of those that had all of them. */
+/* The latest releases of each target of a window, and of locks on all targets. */
 struct window_releases {
     struct idmap target; /* -> place in the list */
     struct last_releases *list, all, each;
     uint64_t count;
 };
 
-/* The list has room for all tenures and never moves. */
+/* The list has room for all tenures, so it never moves. */
 static struct last_releases *releases_at(struct window_releases *w, uint32_t target)
 {
     const int64_t *slot = ictusi_idmap_at(&w->target, target, 0, (int64_t)w->count);
@@ -175,9 +180,9 @@ static struct last_releases *releases_at(struct window_releases *w, uint32_t tar
 }
 
 /*
- * Whom a tenure had to wait for; and from now on others for it. A lock of one target excludes
- * others of this target and those of all targets; a lock of all excludes any. A shared lock only
- * waits for exclusive ones.
+ * Find the release that a tenure had to wait for, and record its own release for later ones. A lock
+ * on one target excludes others on that target and those on all targets. A lock on all targets
+ * excludes any. A shared lock waits only for exclusive ones.
  */
 static int window_locks_release_pass(struct window_releases *w, const struct analysis *a,
                                      const struct tenure *t, epoch_fn *found, void *self)
@@ -204,8 +209,8 @@ static int window_locks_release_pass(struct window_releases *w, const struct ana
 }
 
 /*
- * Tenures come in the order of their releases, so that whoever is known when one comes had the lock
- * before.
+ * Tenures come in the order of their releases, so whoever is known when one comes held the lock
+ * before it.
  */
 static int tenures_pass(const struct tenures *t, epoch_fn *found, void *self)
 {

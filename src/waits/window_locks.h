@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks of windows (MPI_Win_lock, lock_all and their like): who had to wait until others had
- * released one. The order in which processes had it is not recorded; it is that of their releases.
+ * Locks of windows (MPI_Win_lock, MPI_Win_lock_all and similar): who had to wait until others
+ * released one. The order in which processes held a lock is not recorded; it is taken to be that of
+ * their releases.
  */
 #ifndef ICTUS_WAITS_WINDOW_LOCKS_H
 #define ICTUS_WAITS_WINDOW_LOCKS_H
