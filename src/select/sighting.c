@@ -8,7 +8,7 @@
 
 enum {
     KINDS_MAX = 16,  /* different sightings of one witness that are counted */
-    STACKS_LEAST = 5 /* fewer prove no trunk */
+    STACKS_LEAST = 5 /* fewer prove neither a trunk nor a component */
 };
 /* A trunk goes on while so many of its stacks agree; in waiting they change from one to the next.
  */
@@ -155,8 +155,11 @@ static void sighting_read_stack(const void *const *functions, size_t count, cons
 }
 
 /*
- * A vote among stacks: most are taken while a process polls, and some before it has reached the
- * algorithm.
+ * A vote among stacks. Most are taken while the process polls inside the algorithm, and a few
+ * before it has reached it. Han, for example, asks its rules first and may then hand the call over
+ * to tuned. One stack that shows an algorithm proves that it ran; a component without an algorithm
+ * is believed only if enough stacks agree, since a process that lost its processor on the way may
+ * leave no other stacks.
  */
 void ictusi_sighting_read(const struct ictus_witness *witness, const char *operation,
                           struct sighting *sighting)
@@ -183,8 +186,9 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     int most = 0;
     for (int k = 0; k < known; k++) {
         /* A stack that shows the algorithm says more than any number that do not. */
-        const int weight = counts[k] + (kinds[k].algorithm[0] ? 1 << 20 : 0);
-        if (weight > most) {
+        const bool named = kinds[k].algorithm[0] != '\0';
+        const int weight = counts[k] + (named ? 1 << 20 : 0);
+        if (weight > most && (named || counts[k] >= STACKS_LEAST)) {
             most = weight;
             *sighting = kinds[k];
         }
