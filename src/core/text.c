@@ -129,44 +129,48 @@ static size_t text_smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance, one row at a time. */
+/*
+ * How many mistakes of typing lie between two words: letters that are wrong, missing, too many, or
+ * exchanged with their neighbour (the optimal string alignment of Damerau 1964, by the recursion of
+ * Wagner and Fischer 1974). table[i][j] is the distance of the first i letters of a to the first j
+ * of b.
+ */
 static size_t text_edit_distance(const char *a, const char *b)
 {
-    size_t row[LONGEST_WORD + 1];
+    size_t table[LONGEST_WORD + 1][LONGEST_WORD + 1];
     const size_t na = strlen(a);
     const size_t nb = strlen(b);
     if (na > LONGEST_WORD || nb > LONGEST_WORD) {
         return SIZE_MAX; /* near to nothing, however many mistakes its length would allow */
     }
+    for (size_t i = 0; i <= na; i++) {
+        table[i][0] = i;
+    }
     for (size_t j = 0; j <= nb; j++) {
-        row[j] = j;
+        table[0][j] = j;
     }
     for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            const size_t above = row[j];
-            const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            /*
-             * Wagner and Fischer (1974): row[j] is the distance of the first i letters of a to the
-             * first j of b; `diagonal` is what the row before held to the left. O(na nb) in one row
-             * of memory.
-             */
-            row[j] = text_smaller(changed, 1 + text_smaller(above, row[j - 1]));
-            diagonal = above;
+            const size_t changed = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            const size_t longer = 1 + text_smaller(table[i - 1][j], table[i][j - 1]);
+            table[i][j] = text_smaller(changed, longer);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                table[i][j] = text_smaller(table[i][j], 1 + table[i - 2][j - 2]);
+            }
         }
     }
-    return row[nb];
+    return table[na][nb];
 }
 
 const char *ictus_nearest(const char *word, const char *const *names)
 {
     const char *best = NULL;
     /*
-     * One mistake, and another for every three letters: with more of them nearly every short word
-     * would be near to some name.
+     * One mistake in a word of three letters, and another for every three where there are more:
+     * with more of them nearly every short word would be near to some name.
      */
-    size_t least = 1 + strlen(word) / 3;
+    const size_t length = strlen(word);
+    size_t least = length < 4 ? 1 : 1 + length / 3;
     for (; *names; names++) {
         const size_t distance = text_edit_distance(word, *names);
         if (distance <= least && (!best || distance < least)) {

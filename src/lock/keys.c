@@ -155,7 +155,7 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
     }
     FILE *file = fopen(path, "re");
     if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read the keys in %s: %s", path,
+        return ictus_because(why, ICTUS_ERR_ARG, "cannot read the keys in '%s': %s", path,
                              strerror(errno));
     }
     struct stat info;

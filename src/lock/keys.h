@@ -25,7 +25,8 @@ struct keys {
     size_t count;
 };
 
-/* Read a key file. @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT (file and line named) ... */
+/* Read a key file. @return ICTUS_OK, ICTUS_ERR_ARG (no such file), ICTUS_ERR_IO, ICTUS_ERR_FORMAT
+ * (file and line named) ... */
 int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why);
 
 /* Forget the keys, wiping them. */

@@ -76,6 +76,11 @@ static int page_map(int fd, struct page **page)
 static int page_make_directory(const char *directory, bool standard, struct ictus_why *why)
 {
     struct stat info;
+    if (!standard && (stat(directory, &info) < 0 || !S_ISDIR(info.st_mode))) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "there is no directory %s; make it, or name another with --directory",
+                             directory);
+    }
     if (standard && mkdir(directory, 0755) < 0 && errno != EEXIST) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot make %s: %s", directory, strerror(errno));
     }

@@ -105,7 +105,8 @@ struct page_writer {
     struct page *page;
 };
 
-/* @return ICTUS_OK, ICTUS_ERR_EXISTS (the reason names the other process), ICTUS_ERR_IO ... */
+/* @return ICTUS_OK, ICTUS_ERR_EXISTS (the reason names the other process), ICTUS_ERR_ARG (no such
+ * directory), ICTUS_ERR_IO ... */
 int ictusi_page_create(const char *name, const char *directory, struct page_writer *writer,
                        struct ictus_why *why);
 

@@ -354,7 +354,7 @@ static void test_keys(void)
     test_key_modes(path);
     test_long_keys(path, message, sizeof(message));
     (void)unlink(path);
-    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_IO);
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_ARG);
 }
 
 static uint32_t refid_v6(const char *text)

@@ -56,6 +56,10 @@ static void nearest_names(void)
     CHECK_STR(ictus_nearest("mehs", names), "mesh");
     CHECK_STR(ictus_nearest("propagat", names), "propagate");
     CHECK(!ictus_nearest("xyzzy", names));
+    static const char *const words[] = {"root", "lor", "bool", "max", NULL};
+    CHECK(!ictus_nearest("foo", words));
+    CHECK_STR(ictus_nearest("mx", words), "max");
+    CHECK_STR(ictus_nearest("mxa", words), "max"); /* two letters exchanged are one mistake */
     char endless[5000];
     memset(endless, 'm', sizeof(endless) - 1);
     endless[sizeof(endless) - 1] = '\0';

@@ -171,7 +171,7 @@ static int guidelines_refuse_empty(const json_t *guidelines, struct ictus_why *w
     return json_object_size(guidelines) > 0
                ? ICTUS_OK
                : ictus_because(
-                     why, ICTUS_ERR_SAMPLES,
+                     why, ICTUS_ERR_FORMAT,
                      "the files hold no guidelines; 'ictus guidelines -o FILE' writes them");
 }
 

@@ -115,7 +115,7 @@ int guideline_close(const struct guideline_options *options, struct ictus_output
 
 /*
  * Judge what the files of several launches hold, without measuring. Local. Errors: as of reading
- * and writing, ICTUS_ERR_SAMPLES (they hold no guideline), ICTUS_ERR_FORMAT (one was merged).
+ * and writing, ICTUS_ERR_FORMAT (they hold no guideline, or one was merged).
  */
 int guideline_merge(const struct guideline_options *options, int count, char **paths,
                     struct guideline_tally *tally, struct ictus_why *why);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct lock_options {
     struct ictus_lock_options run;
@@ -105,6 +106,7 @@ struct log {
     struct ictus_output *output;
     const struct lock_options *options;
     int64_t start;
+    bool written; /* at least one poll */
 };
 
 /* JSON has no NaN. */
@@ -163,6 +165,7 @@ static void lock_on_poll(const struct ictus_lock_poll *poll, void *context)
     lock_put_real(object, "measured_ns", poll->measured_ns);
     lock_put_timing(object, poll);
     (void)ictus_output_put(log->output, object);
+    log->written = true;
 }
 
 static void lock_on_message(const char *text, void *context)
@@ -202,6 +205,7 @@ static int lock_run_daemon(const struct lock_options *given)
         return command_fail("lock", ICTUS_ERR_IO, NULL);
     }
     const struct header_facts facts = {.command = "lock", .rows = rows, .options = given};
+    const bool fresh = o.results.file && access(o.results.file, F_OK) != 0;
     int err = results_continue(&o.results, columns, header_create(&facts), &log.output, &why);
     if (err) {
         return command_fail("lock", err, &why);
@@ -211,6 +215,9 @@ static int lock_run_daemon(const struct lock_options *given)
     err = ictus_lock_run(&o.run, &why);
     if (err) {
         (void)ictus_output_close(log.output);
+        if (fresh && !log.written) {
+            (void)unlink(o.results.file); /* it never began, and leaves no log that says so */
+        }
         return command_fail("lock", err, &why);
     }
     err = results_close(log.output, o.results.file, ICTUS_OK, &why);

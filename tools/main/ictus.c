@@ -192,10 +192,14 @@ static int ictus_check_output(const struct command *command, const void *options
     const bool *force = option_named(command, options, "force");
     const bool *resume = option_named(command, options, "resume");
     const char *const *output = option_named(command, options, "output");
-    if (!force || !output || (command->flags & REMAKES_OUTPUT)) {
-        return ICTUS_OK;
+    const struct option_row *row = options_row(command->options, "output");
+    /* A directory is made, with all that lead to it. */
+    const bool file = row && output && strcmp(row->argument, "DIR") != 0;
+    int err = file ? output_possible(*output, why) : ICTUS_OK;
+    if (err || !force || !output || (command->flags & REMAKES_OUTPUT)) {
+        return err;
     }
-    const int err = output_allowed(*output, *force || (resume && *resume), count, words, why);
+    err = output_allowed(*output, *force || (resume && *resume), count, words, why);
     if (err && resume && !*force && !*resume) {
         (void)ictus_because(why, err,
                             "'%.200s' exists; use --force to replace it or --resume to continue it",
@@ -305,6 +309,17 @@ static int help_run(int argc, char **argv)
     return EXIT_OK;
 }
 
+static bool question_is_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* How many words may follow a question: the command of help, the shell of --completion. */
+static int question_words(const char *word)
+{
+    return word[0] && strcmp(word, "--version") != 0;
+}
+
 /* Words that stand in a command's place. */
 static bool ictus_is_question(const char *word)
 {
@@ -325,7 +340,14 @@ static bool ictus_answer_word(int argc, char **argv, int *code)
     if (!ictus_is_question(word)) {
         return false;
     }
-    if (strcmp(word, "help") == 0) {
+    const int taken = 2 + question_words(word);
+    if (argc > taken) {
+        *code = EXIT_USAGE;
+        if (command_speaks()) {
+            (void)fprintf(stderr, "ictus: unexpected argument '%.80s' after '%.80s'\n", argv[taken],
+                          argv[taken - 1]);
+        }
+    } else if (question_is_help(word)) {
         *code = help_run(argc, argv);
     } else if (command_launched_rank() > 0) {
         return true;
@@ -336,7 +358,7 @@ static bool ictus_answer_word(int argc, char **argv, int *code)
         ictus_list_commands(list);
         *code = completion_print(argc > 2 ? argv[2] : "bash", list) ? EXIT_OK : EXIT_USAGE;
     } else {
-        ictus_print_commands();
+        ictus_print_commands(); /* no word at all */
     }
     return true;
 }

@@ -73,30 +73,41 @@ static int options_read_integer(const struct option_row *row, const char *text, 
     return ICTUS_OK;
 }
 
-static const char *options_type_name(enum option_type type)
+/* What the value must be, with its unit and an example of how it is written. */
+static void options_describe_range(const struct option_row *row, char *text, size_t size)
 {
-    static const char *const names[] = {
-        [OPTION_INT] = "an integer",
-        [OPTION_REAL] = "a number",
-        [OPTION_SECONDS] = "a duration such as 1.5us, in seconds",
-        [OPTION_RATIO] = "a ratio such as 5%",
-        [OPTION_BYTES] = "a size such as 64K",
-    };
-    return names[type];
+    const bool endless = row->max >= no_limit;
+    switch (row->type) {
+    case OPTION_SECONDS:
+        (void)snprintf(text, size, "a duration between %g s and %g s, such as 1.5us", row->min,
+                       row->max);
+        break;
+    case OPTION_RATIO:
+        (void)snprintf(text, size, "a ratio between %g and %g, such as 5%%", row->min, row->max);
+        break;
+    case OPTION_REAL:
+        (void)snprintf(text, size, "a number between %g and %g", row->min, row->max);
+        break;
+    case OPTION_BYTES:
+        (void)snprintf(text, size,
+                       endless ? "a size of at least %.0f bytes, such as %s"
+                               : "a size from %.0f bytes on, such as %s, to %.0f bytes",
+                       row->min, row->min > 1 << 16 ? "64M" : "64K", row->max);
+        break;
+    default:
+        (void)snprintf(text, size,
+                       endless ? "an integer of at least %.0f" : "an integer between %.0f and %.0f",
+                       row->min, row->max);
+        break;
+    }
 }
 
 static int options_out_of_range(const struct option_row *row, const char *text, int err,
                                 struct ictus_why *why)
 {
-    const bool whole = row->type == OPTION_INT || row->type == OPTION_BYTES;
-    if (whole && row->max >= no_limit) {
-        return ictus_because(why, err, "--%s=%.80s: must be %s, at least %.0f", row->name, text,
-                             options_type_name(row->type), row->min);
-    }
-    return ictus_because(why, err,
-                         whole ? "--%s=%.80s: must be %s between %.0f and %.0f"
-                               : "--%s=%.80s: must be %s between %g and %g",
-                         row->name, text, options_type_name(row->type), row->min, row->max);
+    char range[120];
+    options_describe_range(row, range, sizeof(range));
+    return ictus_because(why, err, "--%s=%.80s: must be %s", row->name, text, range);
 }
 
 static int options_read_value(const struct option_row *row, const char *text, void *options,

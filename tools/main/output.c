@@ -111,6 +111,35 @@ int output_allowed(const char *path, bool replace, int word_count, char **words,
                : ICTUS_OK;
 }
 
+int output_possible(const char *path, struct ictus_why *why)
+{
+    struct stat status;
+    char directory[OUTPUT_PATH_BYTES];
+    if (!path || strcmp(path, "-") == 0 || strlen(path) >= OUTPUT_PATH_BYTES) {
+        return ICTUS_OK;
+    }
+    if (stat(path, &status) == 0) {
+        return S_ISDIR(status.st_mode)
+                   ? ictus_because(why, ICTUS_ERR_ARG,
+                                   "cannot write '%.200s': it is a directory; name a file in it",
+                                   path)
+               : access(path, W_OK) ? ictus_because(why, ICTUS_ERR_ARG, "cannot write '%.200s': %s",
+                                                    path, strerror(errno))
+                                    : ICTUS_OK;
+    }
+    directory_of(path, directory);
+    const char *where = directory[0] ? directory : ".";
+    if (access(where, F_OK)) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "cannot write '%.200s': there is no directory '%.*s'", path,
+                             (int)strlen(where) - 1, where);
+    }
+    return access(where, W_OK | X_OK)
+               ? ictus_because(why, ICTUS_ERR_ARG, "cannot write '%.200s': %s", path,
+                               strerror(errno))
+               : ICTUS_OK;
+}
+
 int output_open(struct output *o, const char *path, struct ictus_why *why)
 {
     memset(o, 0, sizeof(*o));

@@ -29,6 +29,12 @@ struct output {
 int output_allowed(const char *path, bool replace, int word_count, char **words,
                    struct ictus_why *why);
 
+/*
+ * Whether there can be such a file (NULL and "-": standard output, always): asked before work that
+ * may take hours, and told as a mistake in the command line. Errors: ICTUS_ERR_ARG.
+ */
+int output_possible(const char *path, struct ictus_why *why);
+
 /* Open it; path NULL or "-": standard output. Errors: ICTUS_ERR_IO, told in why. */
 int output_open(struct output *output, const char *path, struct ictus_why *why);
 

@@ -307,8 +307,8 @@ static void compare_say_refused(const struct experiments *experiments)
 {
     if (experiments->refused > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %s: %d rows failed the benchmark's own validation and "
-                      "were left out\n",
+                      "ictus compare: %s: rows left out, since they failed the benchmark's own "
+                      "validation: %d\n",
                       experiments->path, experiments->refused);
     }
 }
@@ -354,7 +354,7 @@ static int files_compare(const struct compare_options *options, json_t *first, i
         experiments_free(&other);
     }
     if (!err && list.count == 0) {
-        err = ictus_because(why, ICTUS_ERR_SAMPLES, "the files have no experiment in common%s",
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "the files have no experiment in common%s",
                             tally->ambiguous > 0 ? " that matches only one of the first: see "
                                                    "--reduction"
                             : list.unlike > 0    ? " that is measured in the same units"

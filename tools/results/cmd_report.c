@@ -9,6 +9,7 @@
 #include "results/report_template.h"
 #include "results/timeline.h"
 
+#include <errno.h>
 #include <ictus/result.h>
 #include <ictus/text.h>
 #include <ictus/timeline.h>
@@ -222,6 +223,7 @@ static int report_refuse_overwrite(const char *output, bool force, int count, ch
 
 static int report_read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
 {
+    errno = 0;
     FILE *file = fopen(path, "re");
     size_t used = 0;
     size_t room = 1 << 16;
@@ -242,12 +244,14 @@ static int report_read_page(const char *path, char **text, size_t *size, struct 
         }
     }
     const bool failed = !bytes || ferror(file);
+    const int reason = errno;
     if (file) {
         (void)fclose(file);
     }
     if (failed) {
         free(bytes);
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read the page '%.200s'", path);
+        return ictus_because(why, ICTUS_ERR_ARG, "--template: cannot read '%.200s': %s", path,
+                             strerror(reason ? reason : EIO));
     }
     *text = bytes;
     *size = used;

@@ -333,7 +333,8 @@ static int tune_check_han(const struct tune_options *o, int count, char **words,
         return ictus_because(why, ICTUS_ERR_ARG,
                              "--han names the file of --output; HAN's file and the rules are two");
     }
-    return output_allowed(o->han, o->force, count, words, why);
+    const int err = output_possible(o->han, why);
+    return err ? err : output_allowed(o->han, o->force, count, words, why);
 }
 
 static int tune_check(const struct tune_options *options, int count, char **words,

@@ -239,7 +239,7 @@ int compare_waits_find(struct wait_changes *changes, const json_t *a, const json
         return err;
     }
     if (processes[0] != processes[1]) {
-        return ictus_because(why, ICTUS_ERR_SAMPLES,
+        return ictus_because(why, ICTUS_ERR_FORMAT,
                              "the runs had %lld and %lld processes, but waits are compared rank by "
                              "rank",
                              (long long)processes[0], (long long)processes[1]);

@@ -28,7 +28,7 @@ bool compare_waits_held(const json_t *objects);
 
 /*
  * Compare the waits of two files' objects; where runs were merged, by what varies from run to run.
- * same: the share that counts as no difference. Errors: ICTUS_ERR_SAMPLES (processes differ),
+ * same: the share that counts as no difference. Errors: ICTUS_ERR_FORMAT (processes differ),
  * ICTUS_ERR_NOMEM. Released by compare_waits_free(), after errors too.
  */
 int compare_waits_find(struct wait_changes *changes, const json_t *a, const json_t *b, double same,

@@ -139,7 +139,7 @@ int tune_write_mpich(const struct winners *winners, json_t *base, FILE *file,
 
 /*
  * The selection tree in a JSON file, or the one that MPICH's shared library holds. Errors:
- * ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM.
+ * ICTUS_ERR_ARG (it cannot be read), ICTUS_ERR_FORMAT.
  */
 int tune_read_base(const char *path, json_t **base, struct ictus_why *why);
 

@@ -253,7 +253,7 @@ int tune_read_base(const char *path, json_t **base, struct ictus_why *why)
 {
     FILE *file = fopen(path, "rbe");
     if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s': %s", path, strerror(errno));
+        return ictus_because(why, ICTUS_ERR_ARG, "cannot read '%.200s': %s", path, strerror(errno));
     }
     long size = -1;
     if (fseek(file, 0, SEEK_END) == 0) {
@@ -266,7 +266,7 @@ int tune_read_base(const char *path, json_t **base, struct ictus_why *why)
     *base = whole ? tune_mpich_find_tree(bytes, (size_t)size) : NULL;
     free(bytes);
     if (!whole) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s'", path);
+        return ictus_because(why, ICTUS_ERR_ARG, "cannot read '%.200s' to its end", path);
     }
     return *base ? ICTUS_OK
                  : ictus_because(why, ICTUS_ERR_FORMAT,

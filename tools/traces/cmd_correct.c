@@ -91,7 +91,8 @@ static int report_allowed(const struct correct_options *o, char *in, struct ictu
 {
     int err = ICTUS_OK;
     if (command_rank() == 0) {
-        err = output_allowed(o->report, o->force, 1, &in, why);
+        err = output_possible(o->report, why);
+        err = err ? err : output_allowed(o->report, o->force, 1, &in, why);
     }
     return results_agree(err, why);
 }
