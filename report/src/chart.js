@@ -93,6 +93,9 @@ export function axis(colours, own) {
     };
 }
 
+/** For the name of an axis of categories, whose middle label would be where the name is. */
+export const below = { nameGap: 24, nameMoveOverlap: false };
+
 /**
  * @param option   (colours, width) => an ECharts option, or null when there is nothing to draw
  * @param csv      () => rows, the first of them names

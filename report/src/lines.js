@@ -6,7 +6,11 @@ import { mark } from './marks.js';
 import { groupBy, order } from './stats.js';
 import { bounds, fitted } from './ticks.js';
 
-const zeroAt = 0.5; // where a logarithmic axis shows 0 bytes
+/** Where a logarithmic axis shows 0: of bytes at a half, of a quantity with a unit left of the least value that has a place. */
+function zeroOf(rows, spec) {
+    const least = rows.map(spec.x).reduce((low, x) => (x > 0 && x < low ? x : low), Infinity);
+    return spec.xBase === 2 || !Number.isFinite(least) ? 0.5 : least / 2;
+}
 
 /** Vertical (or horizontal) whiskers from low to high at each point, drawn in the line's colour. */
 function whiskers(name, data, colour, flat) {
@@ -109,6 +113,7 @@ export function lineOption(colours, spec, width = 600) {
         return null;
     }
     const atZero = spec.xLog && rows.some((row) => !(spec.x(row) > 0));
+    const zeroAt = zeroOf(rows, spec);
     const placeX = (row) => {
         const x = spec.x(row);
         return spec.xLog && !(x > 0) ? zeroAt : x;

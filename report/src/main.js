@@ -25,13 +25,13 @@ import { setPrinting, setTheme, wishedTheme } from './theme.js';
 const sections = [
     ['measurement', 'Operations', 'How long an operation takes, with every process starting together.', measurement.build],
     ['timeline', 'Timelines', 'What each process did when, and the messages between them.', timeline.build],
-    ['compare', 'Comparison', 'Experiments of one file against another.', compare.build],
+    ['compare', 'Comparison', 'The experiments of one file against those of another.', compare.build],
     ['compare-waits', 'Waits compared', 'How much longer or shorter processes waited than in the runs of another file.', compareWaits.build],
     ['matrix', 'Algorithms and common starts', 'The same operation, algorithm by algorithm, under each way to start.', matrix.build],
-    ['guideline', 'Performance guidelines', 'Collectives that are slower than other collectives in their place.', guideline.build],
+    ['guideline', 'Performance guidelines', 'Collectives that are slower than others that could take their place.', guideline.build],
     ['sync', 'Clock synchronisation', 'How accurate, how long it stays so, and how costly.', sync.build],
     ['barrier', 'Barriers', 'How far apart processes leave a barrier.', barrier.build],
-    ['overlap', 'Overlap', 'What a nonblocking collective costs, and how much of it hides.', overlap.build],
+    ['overlap', 'Overlap', 'What a nonblocking collective costs, and how much of that is hidden behind computation.', overlap.build],
     ['arrivals', 'Arrivals', 'When processes come to the collectives of an application.', arrivals.build],
     ['rtt', 'Round trips', 'How long an exchange takes, and how many are needed for a good minimum.', network.buildRtt],
     ['drift', 'Drift', 'How clocks wander, and for how long a straight line describes them.', network.buildDrift],
@@ -73,7 +73,7 @@ function allSections(data) {
         rest.delete('correct');
     }
     for (const [type, rows] of rest) {
-        list.push(section(`type-${type}`, type, 'This page knows no picture for these: all that the file holds.',
+        list.push(section(`type-${type}`, type, 'The page has no chart for these; the table shows all that the file holds.',
             new DataTable({ name: type, columns: plainColumns(rows), rows }).element, rows.length));
     }
     return list;

@@ -11,6 +11,9 @@ function card(label, value, detail, tone) {
         detail ? h('span', { class: 'detail' }, detail) : null);
 }
 
+// Commands that read what others measured: their own job and MPI library say nothing of the results.
+const readers = new Set(['waits', 'check', 'correct', 'arrivals', 'compare', 'merge']);
+
 const largest = (values) => values.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), -Infinity);
 
 function clockFact(headers, measurements) {
@@ -35,7 +38,7 @@ function validFact(measurements) {
         return null;
     }
     const share = invalid / (valid + invalid);
-    return card('Repetitions', format.number(valid, 6), `${format.percent(share)} more were invalid and left out`,
+    return card('Repetitions', format.number(valid, 6), `valid ones; ${format.percent(share)} of all were invalid and left out`,
         share > 0.1 ? 'bad' : '');
 }
 
@@ -102,13 +105,14 @@ function headerTable(data) {
 export function overview(data) {
     const headers = data.files.flatMap((f) => f.headers);
     const measurements = data.types.get('measurement') || [];
-    const all = (name) => [...new Set(headers.map((x) => x[name]).filter((v) => v !== undefined))].map((v) => format.byName(name, v));
+    const all = (name, among = headers) => [...new Set(among.map((x) => x[name]).filter((v) => v !== undefined))].map((v) => format.byName(name, v));
     const few = (values) => (values.length <= 3 ? values.join(', ') || null : `${values.length} different ones`);
     const one = (name) => few(all(name));
     const starts = all('started').sort().map((text) => text.replace('T', ' ').replace('Z', ' UTC'));
-    const processes = one('processes');
-    const nodes = one('nodes');
-    const mpi = few([...new Set(all('mpi').map((text) => text.split(',')[0]))]);
+    const jobs = headers.filter((x) => !readers.has(x.command));
+    const processes = few(all('processes', jobs));
+    const nodes = few(all('nodes', jobs));
+    const mpi = few([...new Set(all('mpi', jobs).map((text) => text.split(',')[0]))]);
     const facts = [
         processes ? card('Job', `${processes} ${processes === '1' ? 'process' : 'processes'}`, nodes ? `on ${nodes} ${nodes === '1' ? 'node' : 'nodes'}` : null) : null,
         mpi ? card('MPI', mpi) : null,

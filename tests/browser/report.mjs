@@ -285,6 +285,12 @@ async function matrixAndBarriers() {
         const names = await card.evaluate((figure) => figure.ictusCard.chart.getOption().yAxis[0].data);
         check(`${title} compares all algorithms: ${names}`, names.length === 6 && names.includes('harmonize'));
     }
+    const skews = barriers.locator('[data-chart="Distribution of the skew, 32 processes"]');
+    await skews.scrollIntoViewIfNeeded();
+    await skews.locator('canvas').first().waitFor();
+    const risen = await skews.evaluate((figure) => figure.ictusCard.chart.getOption().series.every(({ data }) =>
+        data.every(({ value }, i) => value[0] > 0 && value[0] < 1 && (i === 0 || value[0] >= data[i - 1].value[0]))));
+    check('a skew of zero is at the left end of a logarithmic axis', risen);
 }
 
 /** Every chart says what it is, is walked through by keyboard, and has its numbers in a table. */
@@ -373,6 +379,8 @@ async function axes() {
     await drawFirst(two);
     const names = await two.locator('#measurement [data-chart]').first().evaluate((f) => f.ictusCard.chart.getOption().legend[0].data);
     check(`--label names the series: ${names}`, names.some((n) => n.includes('before')) && names.some((n) => n.includes('after')));
+    const seat = (word) => names.findIndex((n) => n.includes(word));
+    check(`files keep their order in legends: ${names}`, seat('before') < seat('after'));
     await two.close();
     const mpis = await open('mpis.html');
     await drawFirst(mpis);

@@ -197,6 +197,7 @@ def barrier(rng, _options):
         for name, scale in scales.items():
             grow = 1 if name == "harmonize" else processes / 8
             values = [1e-6 * scale * grow * rng.lognormvariate(0, 0.4) for _ in range(200)]
+            values[7] = 0.0  # what a clock shows that cannot resolve it
             s = sorted(values)
             mid = quantile(s, 0.5)
             first = [rng.randrange(5, 30) for _ in range(processes)]

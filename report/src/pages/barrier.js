@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How far apart processes leave a barrier, and who is first and last (S23 fig 3, H18 fig 8).
-import { axis, ChartCard } from '../chart.js';
+import { axis, below, ChartCard } from '../chart.js';
 import { dimensions, telling } from '../data.js';
 import { arrange, h, panels, select } from '../dom.js';
 import { Filters } from '../filters.js';
@@ -37,6 +37,7 @@ export function build(rows) {
             r.raw_s ? ecdf(ascending(r.raw_s), 300).map(([x, y]) => ({ name: name()(r), x, y })) : []);
         return new ChartCard({
             title: `Distribution of the skew, ${processes} processes`, height: 340,
+            note: points.some((p) => !(p.x > 0)) ? 'Where the clock shows no skew at all, the curve begins above the left edge.' : '',
             option: (colours, width) => {
                 const option = lineOption(colours, {
                     rows: points, key: (p) => p.name, x: (p) => p.x, y: (p) => p.y, xLog: true,
@@ -60,13 +61,13 @@ export function build(rows) {
         const high = Math.max(...cells.map((c) => c.value[2]));
         return new ChartCard({
             title: `Who leaves ${end}, ${processes} processes`, height: 130 + 26 * list.length, wide: count > 16,
-            note: `Share of the barriers that each rank left ${end}; with no preference all have ${format.percent(1 / count)}.${
+            note: `Share of the barriers that each rank left ${end}; with no preference each would have ${format.percent(1 / count)}.${
                 list[0][end].length > count ? ` The first ${count} ranks are drawn.` : ''}`,
             option: (colours, width) => ({
                 legend: { show: false }, grid: { top: 14, bottom: 66 },
                 tooltip: { trigger: 'item', formatter: (p) => tipTable(`${key(p.data.row)}, rank ${p.data.value[0]}`,
                     [[`left ${end}`, `${p.data.row[end][p.data.value[0]]} of ${p.data.row.n}`]]) },
-                xAxis: axis(colours, { type: 'category', name: 'rank', data: Array.from({ length: count }, (_x, i) => String(i)) }),
+                xAxis: axis(colours, { type: 'category', name: 'rank', ...below, data: Array.from({ length: count }, (_x, i) => String(i)) }),
                 yAxis: axis(colours, { type: 'category', name: 'algorithm', data: names, inverse: true }),
                 visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120,
                              calculable: false, inRange: { color: colours.heat }, textStyle: { color: colours.muted },
@@ -86,7 +87,7 @@ export function build(rows) {
         cards = [
             new ChartCard({
                 title: `Skew at the exit, ${processes} processes`, height: Math.max(240, 110 + 34 * here().length), wide: true,
-                note: 'How long after the first process the last one leaves, the least on top.',
+                note: 'How long after the first process the last one leaves; the smallest median is on top.',
                 option: (colours, width) => dotOption(colours, {
                     rows: here(), key, y: (r) => r.skew_median_s, yName: 'skew at the exit', yFormat: format.seconds, yLog: true,
                     named: 'median with its 95 % interval',

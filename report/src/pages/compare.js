@@ -99,7 +99,7 @@ function view(rows, intro, against) {
         const count = (word) => shown.filter((r) => r.verdict.startsWith(word)).length;
         const middle = quantile(ascending(shown.map((r) => r.ratio)), 0.5);
         sentence.textContent = shown.length
-            ? `${intro} Of ${shown.length} experiments ${count('slower')} are slower, ${count('faster')} faster; the median ratio is ${format.number(middle, 4)}.`
+            ? `${intro} Of ${shown.length} experiments ${count('slower') || 'none'} are slower and ${count('faster') || 'none'} faster; the median ratio is ${format.number(middle, 4)}.`
             : 'The files have no experiment in common.';
         cards.forEach((c) => c.dispose());
         const furthest = [...shown].sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio))).slice(0, 30);
@@ -134,7 +134,7 @@ export function buildFromFiles(rows, files) {
     const show = () => {
         const list = files.flatMap((_f, i) => (i === base ? [] : pairs(rows, base, i)));
         holder.replaceChildren(list.length
-            ? view(list, `Each file against ${files[base].name}, intervals from those of both medians (wide on purpose; ictus compare tests more sharply).`,
+            ? view(list, `Each file is compared with ${files[base].name}. The intervals are made of those of both medians and are wide on purpose; ictus compare tests more sharply.`,
                 { base: files[base].name, other: files.length === 2 ? files[1 - base].name : 'the other file' })
             : h('p', { class: 'message' }, 'The files have no experiment in common.'));
     };
@@ -152,9 +152,9 @@ function compared(rows) {
     const names = (name) => [...new Set(rows.map((r) => r[name]).filter(Boolean))].join(', ');
     const [base, other] = [names('baseline') || 'the baseline', names('file')];
     const counts = ['samples', 'launches'].filter((w) => one(`${w}_a`) !== null)
-        .map((w) => `${one(`${w}_a`)} against ${one(`${w}_b`)} ${w} an experiment`);
+        .map((w) => `${one(`${w}_b`)} ${one(`${w}_b`) === 1 ? w.replace(/s$|(?<=ch)es$/, '') : w} against ${one(`${w}_a`)}`);
     return { base, other, text: `Medians of ${other} against those of ${base}, as ictus compare found${
-        counts.length ? `, from ${counts.join(' and ')}` : ''}.` };
+        counts.length ? `. Each experiment has ${counts.join(', and ')}` : ''}.` };
 }
 
 export function build(rows) {

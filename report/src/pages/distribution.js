@@ -70,7 +70,7 @@ export class Distribution {
         });
         this.element = h(
             'div', { class: 'closely' },
-            h('h3', {}, 'One measurement closely'),
+            h('h3', {}, 'One measurement in detail'),
             this.label,
             h('div', { class: 'controls' }, this.shapes),
             panels(this.cards),
@@ -83,7 +83,7 @@ export class Distribution {
         this.cache = null;
         const raw = this.raw().length;
         this.label.textContent = this.rows.length
-            ? `${this.rows.map(nameOf).join('; ')}. Click a point or a row for another, with Ctrl for one more.`
+            ? `${this.rows.map(nameOf).join('; ')}. Click a point or a row to see another one; hold Ctrl to add it.`
             : 'Click a point above or a row below.';
         if (this.rows.length && !raw) {
             this.label.textContent += ' The file holds no raw samples of it (--raw keeps them).';

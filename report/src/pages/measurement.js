@@ -24,6 +24,17 @@ function lineName(row, names) {
     return format.inWords(row, names) || row.operation || 'all';
 }
 
+/** The lines' names in alphabetical order, but for files, which stay as they were given: before stands before after. */
+function lineNames(rows, names) {
+    const rest = names.filter((n) => n !== 'file');
+    const seats = new Map(rows.map((row) => [lineName(row, names), [lineName(row, rest), row.$file]]));
+    const others = order(new Set([...seats.values()].map(([other]) => other)));
+    return [...seats.keys()].sort((a, b) => {
+        const [x, y] = [seats.get(a), seats.get(b)];
+        return others.indexOf(x[0]) - others.indexOf(y[0]) || x[1] - y[1];
+    });
+}
+
 /** What tells rows apart. */
 function varying(rows) {
     return telling(rows, numbers);
@@ -158,6 +169,7 @@ class Page {
         return {
             rows,
             key: (row) => lineName(row, names),
+            names: lineNames(rows, names),
             x: (row) => row[over],
             ...measures,
             xName: over === 'bytes' ? 'bytes contributed by a process' : 'processes',

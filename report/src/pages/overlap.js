@@ -12,7 +12,7 @@ import { DataTable, plainColumns } from '../table.js';
 export function build(rows) {
     const charts = panels();
     const filters = new Filters(dimensions(rows, ['bytes', 'processes', 'interval_bytes']), show);
-    const table = new DataTable({ name: 'Overlap', columns: plainColumns(rows), rows });
+    const table = new DataTable({ name: 'Overlap', columns: plainColumns(rows, ['overlap_percent']), rows });
     const formulas = [...new Set(rows.map((r) => r.formula).filter(Boolean))];
     let cards = [];
     let bytes = null;

@@ -49,7 +49,7 @@ export function build(rows) {
     function overDuration(group, wait, name) {
         return new ChartCard({
             title: `Error over duration, ${wait === 0 ? 'at the end of the sync' : `${format.seconds(wait)} later`}`,
-            note: 'One point a repetition: left and low is better.',
+            note: 'One point for each repetition; further left and lower is better.',
             height: 360,
             option: (colours, width) => lineOption(colours, {
                 rows: group, key: name, points: true, x: (r) => r.duration_s, y: (r) => r[error], xLog: true,
@@ -101,9 +101,9 @@ export function build(rows) {
         const range = (member) => known.reduce(([low, high], r) =>
             [Math.min(low, r[member]), Math.max(high, r[member])], [Infinity, 0]);
         return new ChartCard({
-            title: 'What the clock said of itself, and what was true',
+            title: 'What the clock claimed, and what was true',
             note: known.length
-                ? `In ${format.percent(within / known.length)} of ${known.length} cases the largest error over all processes was within 1.96 of the largest sigma (dashed: error = sigma).`
+                ? `In ${format.percent(within / known.length)} of ${known.length} cases the largest error over all processes was at most 1.96 times the largest sigma (dashed: error = sigma).`
                 : '',
             height: 360,
             option: (colours, width) => lineOption(colours, {

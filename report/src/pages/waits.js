@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waited where, for whom, and how sure that is: severities, causes, the critical path (docs/waits.md).
-import { axis, ChartCard } from '../chart.js';
+import { axis, below, ChartCard } from '../chart.js';
 import { arrange, h, panels, select } from '../dom.js';
 import * as format from '../format.js';
 import { barOption, dotOption, tipTable } from '../lines.js';
@@ -88,7 +88,7 @@ function severity(rows, state) {
             tooltip: { trigger: 'item', formatter: ({ data: { cell } }) => tipTable(`rank ${cell.rank}: ${cell.name}`, [
                 ['waiting', format.seconds(cell.wait_s)], ...cell.list.map((r) => [r.state, `${plusMinus(r)} (${format.number(r.n)} waits)`]),
                 ['sign', cell.sure ? 'certain at 95 %' : 'undecidable']]) },
-            xAxis: axis(colours, { type: 'category', name: 'rank', data: ranks.map(String) }),
+            xAxis: axis(colours, { type: 'category', name: 'rank', ...below, data: ranks.map(String) }),
             yAxis: axis(colours, { type: 'category', name: 'call site', data: names.map((n) => short(n)), inverse: true,
                                    axisLabel: { width: Math.min(340, width * 0.38), overflow: 'truncate' } }),
             visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
