@@ -43,18 +43,31 @@ bool command_launched(void)
            getenv("SLURM_STEP_NUM_TASKS");
 }
 
+/* The first of some variables (ended by NULL) that is a number. */
+static int launched_number(const char *const *names, int otherwise)
+{
+    for (; *names; names++) {
+        const char *text = getenv(*names);
+        int64_t number = 0;
+        if (text && ictus_parse_int(text, &number) == ICTUS_OK) {
+            return (int)number;
+        }
+    }
+    return otherwise;
+}
+
 int command_launched_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID", NULL};
-    for (int i = 0; names[i]; i++) {
-        const char *text = getenv(names[i]);
-        int64_t rank = 0;
-        if (text && ictus_parse_int(text, &rank) == ICTUS_OK) {
-            return (int)rank;
-        }
-    }
-    return 0;
+    return launched_number(names, 0);
+}
+
+int command_launched_size(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+                                        NULL};
+    return launched_number(names, 1);
 }
 
 bool command_speaks(void)

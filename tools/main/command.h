@@ -76,6 +76,9 @@ int command_size(void);
 /* Whether an MPI launcher started this process. */
 bool command_launched(void);
 
+/* How many processes a launcher started, 1 where none tells; MPI need not be initialised. */
+int command_launched_size(void);
+
 /* The rank that a launcher gave this process, 0 without one; MPI need not be initialised. */
 int command_launched_rank(void);
 

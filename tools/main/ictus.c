@@ -241,6 +241,22 @@ static int ictus_check_files(const struct command *command, const void *options,
     return results_agree(err, why);
 }
 
+/*
+ * What works on files in one process would do all its work, print it and write its file as often as
+ * a launcher started it.
+ */
+static int ictus_check_alone(const struct command *command, struct ictus_why *why)
+{
+    const int count = command_launched_size();
+    const bool alone = (command->flags & (READS_FILES | NEEDS_MPI | USES_MPI)) == READS_FILES;
+    return alone && count > 1
+               ? ictus_because(why, ICTUS_ERR_ARG,
+                               "this command works in one process, but %d were started; leave out "
+                               "the launcher (mpirun, srun)",
+                               count)
+               : ICTUS_OK;
+}
+
 static int ictus_run_command(const struct command *command, const struct startup *startup, int argc,
                              char **argv)
 {
@@ -258,6 +274,9 @@ static int ictus_run_command(const struct command *command, const struct startup
     }
     if (!err) {
         err = effect_check(command->name, command->options, options, &why);
+    }
+    if (!err) {
+        err = ictus_check_alone(command, &why);
     }
     if (!err) {
         err = ictus_check_files(command, options, left, argv + 1, &why);
