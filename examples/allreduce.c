@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A benchmark as many are: a barrier before each repetition, the mean over processes. It knows
- * nothing of ictus; run it as it is, and once more with harmonised starts: mpirun -n 4 allreduce
- *     mpirun -n 4 -x LD_PRELOAD=libictus-barrier.so allreduce
+ * A benchmark like many others: a barrier before each repetition, and the mean over the processes.
+ * It does not know ictus. Run it as it is, and once more with harmonised starts: mpirun -n 4
+ * allreduce and mpirun -n 4 -x LD_PRELOAD=libictus-barrier.so allreduce
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -27,7 +27,10 @@ int main(int argc, char **argv)
         const double begin = MPI_Wtime();
         MPI_Reduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
         const double took = MPI_Wtime() - begin;
-        /* Success is local: only together do we know whether all started in time. */
+        /*
+         * The flag is local: whether all processes started in time is known only after they have
+         * compared theirs.
+         */
         MPI_Allreduce(&flag, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         tried++;
         if (all) {

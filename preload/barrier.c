@@ -42,10 +42,10 @@ struct record {
     atomic_ullong calls;
     atomic_ullong late;
     atomic_ullong retried;
-    atomic_ullong passed_on; /* to the MPI library */
+    atomic_ullong passed_on; /* calls that were passed on to the MPI library */
     atomic_ullong slack_ns;
     atomic_ullong skew_ns;
-    atomic_int rank; /* in the first communicator served, plus 1 */
+    atomic_int rank; /* this process's rank in the first communicator served, plus 1 */
 };
 
 PRELOAD_BEHIND(MPI_Barrier)
@@ -61,10 +61,13 @@ typedef int finalize_call(void);
 static pthread_once_t wishes_once = PTHREAD_ONCE_INIT;
 static struct wishes wishes;
 static struct record record;
-/* The library's own barriers, while it serves one of the program's. */
+/*
+ * Set while the library is inside a barrier of the program: barriers that it calls meanwhile are
+ * its own.
+ */
 static _Thread_local int depth;
 
-/* Where libictus-wtime.so is loaded too: its chance to synchronise at a barrier. */
+/* If libictus-wtime.so is loaded too, a barrier is where it may synchronise. */
 extern void ictus_wtime_at_barrier(MPI_Comm comm) __attribute__((weak));
 
 static const char *wish_text(const char *name)
@@ -132,7 +135,10 @@ static void remember_rank(MPI_Comm comm)
     }
 }
 
-/* Little is done after the start: it would be in the program's measurement. */
+/*
+ * As little as possible is done after the start, because it would be part of the program's
+ * measurement.
+ */
 static int barrier_harmonize(MPI_Comm comm)
 {
     struct ictus_harmony harmony;
@@ -184,7 +190,7 @@ static int barrier_serve(MPI_Comm comm)
     atomic_fetch_add_explicit(&record.calls, 1, memory_order_relaxed);
     const int err = barrier_start(comm);
     depth--;
-    if (err) { /* all processes got the same */
+    if (err) { /* all processes got the same result */
         atomic_fetch_sub(&record.calls, 1);
         return pass_on(comm);
     }
@@ -219,11 +225,11 @@ static void wishes_check(void)
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (first < size) {
-        PMPI_Barrier(MPI_COMM_WORLD); /* that one ends us */
+        PMPI_Barrier(MPI_COMM_WORLD); /* it ends this process as well */
     }
 }
 
-/* A program that is linked with another MPI library is told before it does anything. */
+/* A program that is linked with another MPI library is refused before it does anything. */
 __attribute__((constructor)) static void barrier_load(void)
 {
     preload_refuse_other("barrier");
@@ -231,11 +237,11 @@ __attribute__((constructor)) static void barrier_load(void)
 
 static bool preload_enter(void)
 {
-    preload_refuse_other("barrier"); /* it may have loaded one since */
+    preload_refuse_other("barrier"); /* the program may have loaded a library since */
     return depth++ == 0;
 }
 
-/* Our own starts on the way in are nobody's barriers. */
+/* Starts that we make during MPI_Init are not barriers of the program, so they are not counted. */
 static int preload_leave(bool outer, int err)
 {
     if (outer && err == MPI_SUCCESS) {
@@ -275,7 +281,7 @@ static void print_summary(const unsigned long long *sums, const char *whose)
                   sums[SUM_CALLS], whose, sums[SUM_PASSED], starts);
 }
 
-/* A world's summary counts the calls of all its processes. Collective over it. */
+/* The summary of a world counts the calls of all its processes. Collective over it. */
 static void summarise_world(void)
 {
     unsigned long long sums[SUMS];
@@ -312,7 +318,10 @@ PRELOAD_API int PMPI_Finalize(void)
 }
 
 #if MPI_VERSION >= 4
-/* A program of sessions has no communicator left here to add up over: its first rank speaks. */
+/*
+ * A program that uses sessions has no communicator left here to add up over, so its first rank
+ * reports its own counts.
+ */
 static void summarise_session(void)
 {
     int world = 0;

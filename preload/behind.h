@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Find a symbol once; the MPI library is there, so there always is one. */
+/* Find a symbol once. The MPI library is loaded, so there is always one. */
 static inline uintptr_t preload_find(_Atomic uintptr_t *found, const char *name)
 {
     uintptr_t address = atomic_load_explicit(found, memory_order_relaxed);

@@ -18,9 +18,12 @@ PRELOAD_BEHIND(PMPI_Init)
 PRELOAD_BEHIND(MPI_Init_thread)
 PRELOAD_BEHIND(PMPI_Init_thread)
 
-/* Before MPI begins; whether this call is the outermost. */
+/* Called before MPI begins. Returns whether this call is the outermost one. */
 static bool preload_enter(void);
-/* After it; err is what the library behind returned, and what is returned to the program. */
+/*
+ * Called after MPI has begun. err is what the library behind returned; it is returned to the
+ * program.
+ */
 static int preload_leave(bool outer, int err);
 
 static int preload_init(int (*behind)(int *, char ***), int *argc, char ***argv)

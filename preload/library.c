@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which MPI library a program uses: of those that are loaded, the one that is not ours. */
+/*
+ * Finds out which MPI library a program uses: of those that are loaded, the one that is not ours.
+ */
 #include "library.h"
 
 #include "speaker.h"
@@ -10,12 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What both libraries define, and none of ours. */
+/* A symbol that every MPI library defines and none of our libraries does. */
 static const char probe[] = "PMPI_Comm_size";
 
 enum { FOUND_MAX = 16 };
 
-/* Loaded files whose names begin as those of MPI libraries and their parts do. */
+/* Loaded files whose names begin like those of MPI libraries and their parts. */
 struct found {
     const char *paths[FOUND_MAX];
     int count;
@@ -27,7 +29,9 @@ static const char *library_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The file that defines what a loaded library, or one it needs, knows as the probe; NULL: none. */
+/*
+ * The file that defines the probe for a loaded library or one that it needs; NULL if there is none.
+ */
 static const char *library_of(const char *path)
 {
     Dl_info info;
@@ -54,13 +58,14 @@ static int library_visit(struct dl_phdr_info *object, size_t size, void *given)
     return 0;
 }
 
-/* An MPI library that is not `own`; NULL: none. */
+/* A loaded MPI library other than `own`; NULL if there is none. */
 static const char *library_other(const char *own)
 {
     struct found found = {.count = 0};
     (void)dl_iterate_phdr(library_visit, &found);
     for (int i = 0; i < found.count; i++) {
-        const char *mpi = library_of(found.paths[i]); /* a part's, as Fortran's, is its own */
+        const char *mpi = library_of(
+            found.paths[i]); /* a part such as the Fortran library has a file of its own */
         if (mpi && library_is_mpi(mpi) && strcmp(mpi, own) != 0) {
             return mpi;
         }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who speaks for a job that MPI does not know of: ranks of the launchers of Open MPI, MPICH, Slurm.
+/*
+ * Which process prints messages while MPI is not initialised: the ranks that Open MPI, MPICH and
+ * Slurm give.
  */
 #include "speaker.h"
 
@@ -10,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* By then the process that speaks has spoken, however busy the machine is. */
+/* By then the first process has printed its message, however busy the machine is. */
 enum { END_S = 60 };
 
 bool preload_speaks(void)
@@ -31,7 +33,7 @@ void preload_end(int code)
     if (preload_speaks()) {
         ictus_drain(STDERR_FILENO);
     } else if (getenv("OMPI_COMM_WORLD_RANK")) {
-        (void)sleep(END_S); /* Open MPI's launcher ends all others as soon as one fails */
+        (void)sleep(END_S); /* Open MPI's launcher ends all other processes as soon as one fails */
     }
     _exit(code);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who speaks for a job outside of MPI_Init and MPI_Finalize. */
+/* Which process prints a job's messages before MPI_Init and after MPI_Finalize. */
 #ifndef ICTUS_PRELOAD_SPEAKER_H
 #define ICTUS_PRELOAD_SPEAKER_H
 

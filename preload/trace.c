@@ -33,7 +33,7 @@ static void trace_start(const struct begin_call *call, int err)
         return;
     }
     if (!ictusi_tracer_start(call) && ictusi_tracer.in_sessions) {
-        (void)ictusi_comms_start(); /* MPI_COMM_WORLD exists only from now on */
+        (void)ictusi_comms_start(); /* MPI_COMM_WORLD exists from here on */
     }
 }
 

@@ -28,8 +28,9 @@
 #include <unistd.h>
 
 /*
- * How the source's instants become what is shown, G(L) = global + (L - local) (1 + slope). Threads
- * read it while another one synchronises: version is odd meanwhile, and changed after it.
+ * How instants of the source become what is shown: G(L) = global + (L - local) (1 + slope). Threads
+ * read this while another one synchronises, so it is a sequence lock: version is odd while the
+ * values are being written, and has changed afterwards.
  */
 struct shown {
     atomic_uint version;
@@ -39,8 +40,8 @@ struct shown {
 
 static _Atomic(struct ictus_clock *) global;
 static struct shown shown;
-static atomic_llong last_ns; /* shown so far */
-static int64_t origin_ns;    /* of what is shown, the same on all processes */
+static atomic_llong last_ns; /* the latest instant shown so far */
+static int64_t origin_ns;    /* the zero of what is shown, the same on all processes */
 static double resync_s;      /* 0: never */
 static int64_t synced_ns;
 static _Thread_local bool inside;
@@ -55,7 +56,7 @@ PRELOAD_BEHIND(PMPI_Finalize)
 PRELOAD_BEHIND(MPI_Comm_get_attr)
 PRELOAD_BEHIND(PMPI_Comm_get_attr)
 
-/* For libictus-barrier.so, which is the one called when both are loaded. */
+/* For libictus-barrier.so: if both libraries are loaded, the program's barriers reach that one. */
 PRELOAD_API void ictus_wtime_at_barrier(MPI_Comm comm);
 
 static void give_up(const char *text)
@@ -67,13 +68,13 @@ static void give_up(const char *text)
         ictus_drain(STDERR_FILENO);
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }
-    PMPI_Barrier(MPI_COMM_WORLD); /* rank 0 ends us */
+    PMPI_Barrier(MPI_COMM_WORLD); /* rank 0 ends all processes */
 }
 
-/* Show the clock as it is now. Not by two threads at once. */
+/* Take over the clock as it is now. Must not be called by two threads at once. */
 static void show_clock(const struct ictus_clock *clock)
 {
-    /* So far apart that the slope keeps all its digits. */
+    /* Two readings this far apart give the slope all its digits. */
     static const int64_t apart_ns = INT64_C(1000000000000000);
     const struct ictus_time from = ictus_clock_local(clock);
     const struct ictus_time to = {from.ns + apart_ns};
@@ -147,7 +148,10 @@ static double shown_s(int64_t now)
     return (double)(now > before ? now : before) * 1e-9;
 }
 
-/* Within the clock itself (its source may be MPI_Wtime) the time is the one behind ours. */
+/*
+ * While the clock itself reads its source, which may be MPI_Wtime, the call is passed on to the
+ * library behind.
+ */
 static double wtime_now(double (*behind)(void))
 {
     const struct ictus_clock *clock = atomic_load_explicit(&global, memory_order_acquire);
@@ -208,7 +212,7 @@ PRELOAD_API int MPI_Barrier(MPI_Comm comm)
     return err;
 }
 
-/* A program that is linked with another MPI library is told before it does anything. */
+/* A program that is linked with another MPI library is refused before it does anything. */
 __attribute__((constructor)) static void wtime_load(void)
 {
     preload_refuse_other("wtime");
@@ -216,13 +220,13 @@ __attribute__((constructor)) static void wtime_load(void)
 
 static bool preload_enter(void)
 {
-    preload_refuse_other("wtime"); /* it may have loaded one since */
+    preload_refuse_other("wtime"); /* the program may have loaded a library since */
     const bool outer = !inside;
     inside = true;
     return outer;
 }
 
-/* Whoever is the first of us to be called sets up, after everybody behind has begun. */
+/* The first of our functions that is called sets up, after all libraries behind have begun. */
 static int preload_leave(bool outer, int err)
 {
     inside = !outer;
@@ -270,7 +274,10 @@ PRELOAD_API int PMPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *fla
 }
 
 #ifdef MPICH_VERSION
-/* MPICH's Fortran predefined attributes count one further: they are values, not addresses. */
+/*
+ * In MPICH, the Fortran forms of predefined attributes have the number of the C form plus one; they
+ * are values, not addresses.
+ */
 enum { FORTRAN_KEY = MPI_WTIME_IS_GLOBAL + 1 };
 #else
 enum { FORTRAN_KEY = MPI_WTIME_IS_GLOBAL };
@@ -298,7 +305,7 @@ static void barrier_fortran(const MPI_Fint *comm, MPI_Fint *ierror)
     preload_error(ierror, MPI_Barrier(PMPI_Comm_f2c(*comm)));
 }
 
-/* The library behind us answers everything but the one question. */
+/* Every other attribute is answered by the library behind. */
 typedef void attr_getter(const MPI_Fint *, const MPI_Fint *, MPI_Aint *, MPI_Fint *, MPI_Fint *);
 
 static void get_attr_fortran(const char *name, const MPI_Fint *comm, const MPI_Fint *key,

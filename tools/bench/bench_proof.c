@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether forced algorithms run: seen once for each experiment, before anything is timed. */
+/*
+ * Checks whether forced algorithms really run: once for each experiment, before anything is timed.
+ */
 #include "bench/bench_proof.h"
 
 #include "bench/witness.h"
@@ -31,7 +33,10 @@ static bool bench_proof_is_like_proof(const struct bench_study *study,
     return own_operator && (plain || !op->has_data);
 }
 
-/* On a member. What cannot be forced is told when it is measured. */
+/*
+ * Called on members of the group. An algorithm that cannot be forced is reported when it is
+ * measured.
+ */
 static int proof_prove(struct bench_study *study, const struct bench_experiment *e,
                        struct ictus_why *why)
 {
@@ -106,7 +111,7 @@ void proof_describe(const struct ictus_ran *ran, char *text, size_t size)
                    ran->component[0] && ran->algorithm[0] ? ", " : "", ran->algorithm);
 }
 
-/* What a simulation was started with is what it runs. */
+/* A simulation runs the algorithms that it was started with. */
 static void bench_proof_write_started(const char *algorithm, json_t *object)
 {
     const bool named = strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether forced algorithms run: seen once for each experiment, before anything is timed. */
+/*
+ * Checks whether forced algorithms really run: once for each experiment, before anything is timed.
+ */
 #ifndef ICTUS_TOOLS_BENCH_PROOF_H
 #define ICTUS_TOOLS_BENCH_PROOF_H
 

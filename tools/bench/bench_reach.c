@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which options reach which operations. */
+/* Which options have an effect on which operations. */
 #include "bench/bench_reach.h"
 
 #include <ictus/text.h>
@@ -16,7 +16,10 @@ unsigned bench_reach_of(const struct ictus_operation_info *op)
            (op->threaded || op->once ? REACH_THREADS : 0U) | (op->one_sided ? REACH_WINDOW : 0U);
 }
 
-/* Some operation that takes notice is named, so that a user knows what to add to --ops. */
+/*
+ * An operation on which the option has an effect is named, so that a user knows what to add to
+ * --ops.
+ */
 static const char *reach_name(unsigned reach)
 {
     switch (reach) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options of the commands that measure operations, of which only some operations take notice. */
+/* Options of the measuring commands that have an effect only on some operations. */
 #ifndef ICTUS_TOOLS_BENCH_REACH_H
 #define ICTUS_TOOLS_BENCH_REACH_H
 
@@ -8,7 +8,7 @@
 #include <ictus/bench.h>
 #include <stdbool.h>
 
-/* What an operation takes notice of. */
+/* The kinds of options that an operation responds to. */
 enum {
     REACH_ROOT = 1,
     REACH_DATA = 2,

@@ -29,7 +29,7 @@ static bool study_chose(const struct bench_study *study)
     return chose;
 }
 
-/* Rows of 80 columns; what does not fit is in the result file and in --format=json. */
+/* Rows of 80 columns. What does not fit is in the result file and in --format=json. */
 #define COLUMNS_OF_MEDIAN                                                                          \
     {"median_s", "median us", ICTUS_COLUMN_SECONDS},                                               \
         {"ci95_low_s", "95% lo us", ICTUS_COLUMN_SECONDS},                                         \
@@ -82,7 +82,9 @@ const struct ictus_column *bench_study_columns(const struct bench_study *study)
 enum { FEW_SAMPLES = 10 };
 /* A larger share of outliers points at interference. */
 #define MANY_OUTLIERS 0.10
-/* So many times fewer independent values than samples are a machine that changed its state. */
+/*
+ * If the samples are worth this many times fewer independent values, the machine changed its state.
+ */
 #define DRIFTING 3.0
 
 static json_t *bench_record_raw_samples(const double *values, int64_t n)
@@ -113,7 +115,7 @@ static bool record_drifts(const struct ictus_summary *s)
     return s->effective * DRIFTING < (double)s->n;
 }
 
-/* What a reader should know before believing the number. */
+/* Warnings that a reader should see before believing the number. */
 static json_t *record_warnings(const struct ictus_summary *s,
                                const struct ictus_bench_result *result, bool interrupted)
 {
@@ -156,7 +158,7 @@ static json_t *record_statistics(const struct ictus_summary *s,
                      s->effective);
 }
 
-/* null where the operation has no such thing: every row of a CSV has the same columns. */
+/* null where the operation has no such member, so that every row of a CSV has the same columns. */
 static void bench_record_set_text(json_t *object, const char *name, bool applies, const char *text)
 {
     (void)json_object_set_new(object, name, applies ? json_string(text) : json_null());
@@ -340,7 +342,7 @@ int bench_study_write(struct bench_study *study, const struct bench_experiment *
     int err = ICTUS_OK;
     progress_hide(&study->progress);
     for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
-        /* A run may have been killed between two reductions. */
+        /* A run may have been killed after it wrote one reduction and before it wrote the next. */
         if (study->wanted[r] && !bench_record_has_reduction(study, e, r)) {
             json_t *object = record_measurement(study, e, result, r);
             err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;

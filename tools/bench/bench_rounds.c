@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chapters of experiments that take turns. */
+/* The order of measuring: chapters of experiments that take turns. */
 #include "bench/bench_rounds.h"
 
 #include "main/command.h"
@@ -20,7 +20,7 @@ enum {
     CHAPTER_MOST = 1024
 };
 
-/* Shortest time that a round may be given: 0 would be no limit. */
+/* Shortest time that a round may be given, because 0 would mean no limit. */
 #define BUDGET_LEAST_S 1e-6
 
 /*
@@ -38,14 +38,14 @@ enum {
 #endif
 enum { HURRY_LEAST = 100 };
 
-/* One experiment of a chapter and what it has given so far. */
+/* One experiment of a chapter and what it has produced so far. */
 struct cell {
     const struct bench_experiment *e;
     struct ictus_bench_result sum; /* samples on rank 0 alone */
     double spent_s;
     bool over;
-    struct ictus_why why; /* why a round gave nothing */
-    int err;              /* of the last round, where it may be gone on from */
+    struct ictus_why why; /* why a round produced nothing */
+    int err;              /* of the last round */
 };
 
 struct chapter {
@@ -58,7 +58,7 @@ struct chapter {
     double began_s;
 };
 
-/* Whether its algorithm is one that nobody named. */
+/* Whether its algorithm was not named by the user but comes from "all". */
 static bool bench_rounds_is_of_all(const struct bench_study *study,
                                    const struct bench_experiment *e)
 {
@@ -112,7 +112,7 @@ static double bench_rounds_limit_s(const struct bench_options *o)
     return isnan(o->max_time_s) ? LIMIT_DEFAULT_S : o->max_time_s;
 }
 
-/* Whether the experiment has had its time. */
+/* Whether the experiment has used up its time. */
 static bool bench_rounds_is_out_of_time(const struct bench_options *o, const struct cell *cell)
 {
     const bool hurries = isnan(o->max_time_s) && !(o->span_s > 0.0);
@@ -187,7 +187,10 @@ static int bench_rounds_run_part(struct chapter *chapter, struct cell *cell, int
     if (!bench_rounds_may_go_on(study, cell->e, err)) {
         return err;
     }
-    /* What does not work will not work in the next round; late starts may become better. */
+    /*
+     * An operation that does not work will not work in the next round either, but late starts may
+     * become fewer.
+     */
     cell->over = cell->over || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
     return ICTUS_OK;
 }
@@ -201,8 +204,8 @@ static void bench_rounds_show_progress(const struct chapter *chapter, int round,
 }
 
 /*
- * Sleep so that the rounds to come fill the rest of the span; nobody spins meanwhile, and hosts and
- * kernels may place the processes anew.
+ * Sleep so that the remaining rounds fill the rest of the span. Nobody spins meanwhile, and hosts
+ * and kernels may place the processes anew.
  */
 static void rounds_rest(const struct chapter *chapter, int round, double round_s)
 {
@@ -239,7 +242,7 @@ static bool bench_rounds_all_over(const struct chapter *chapter)
     return over;
 }
 
-/* Write what an experiment gave; say once where it gave nothing. */
+/* Write what an experiment produced. If it produced nothing, say so once. */
 static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
                                    struct ictus_why *why)
 {
@@ -275,7 +278,7 @@ static int bench_rounds_write_all(struct chapter *chapter, struct ictus_why *why
     return err;
 }
 
-/* Whether rank 0 has the experiment already; the others hear it. */
+/* Whether rank 0 already has the experiment in its file; it tells the others. */
 static bool bench_rounds_is_done(const struct bench_study *study, const struct bench_experiment *e)
 {
     int done = 0;

@@ -11,7 +11,7 @@
 
 #include "bench/bench_study.h"
 
-/* Measures a part of an experiment on the group's members; what cmd_bench.c has. */
+/* Measures a part of an experiment on the members of the group; implemented in cmd_bench.c. */
 typedef int rounds_measure(struct bench_study *study, const struct bench_experiment *e,
                            struct ictus_bench_plan *plan, struct ictus_bench_result *result,
                            struct ictus_why *why);

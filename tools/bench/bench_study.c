@@ -27,7 +27,7 @@ static int bench_load_plugins(struct bench_study *study, struct ictus_why *why)
         return ICTUS_OK;
     }
     const int err = word_list_read(&list, bench_load_plugin, study, why);
-    /* Whatever is wrong with the file, the option is. */
+    /* Whatever is wrong with the file is reported as a wrong option. */
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
 
@@ -106,7 +106,8 @@ static int bench_study_add_algorithm(struct bench_study *study, const char *oper
     for (int i = 0; i < study->algorithm_count; i++) {
         struct bench_algorithm *known = &study->algorithms[i];
         if (strcmp(known->operation, operation) == 0 && strcmp(known->name, name) == 0) {
-            known->of_all = known->of_all && of_all; /* who named it wants it in any case */
+            known->of_all =
+                known->of_all && of_all; /* an operation that was named is measured in any case */
             return ICTUS_OK;
         }
     }
@@ -132,7 +133,7 @@ static int bench_study_add_every(struct bench_study *study, const char *operatio
     return err;
 }
 
-/* Of every operation that has a choice. */
+/* The algorithms of every operation that has a choice. */
 static int bench_study_add_all_algorithms(struct bench_study *study, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -174,7 +175,7 @@ static int bench_study_add_named(struct bench_study *study, const char *operatio
                  : ictus_unknown(why, "algorithm", name, names);
 }
 
-/* Whose algorithms are named: a colon begins another operation's list. */
+/* Whose algorithms a list names: a colon begins the list of another operation. */
 struct algorithm_reading {
     struct bench_study *study;
     const char *operation;
@@ -247,7 +248,8 @@ static int bench_study_check_op(const struct bench_study *study, int op, struct 
         const struct bench_experiment e = {.op = op, .algorithm = -1, .bytes = sizes[i]};
         struct ictus_bench_plan plan = bench_study_plan(study, &e);
         if (op > 0 || i > 0) {
-            plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
+            plan.arrival = NULL; /* the same for all processes, and it may come from a file, so it
+                                    is read once */
         }
         err = ictus_bench_check(&plan, study->options->scheme, processes, why);
     }

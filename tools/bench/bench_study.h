@@ -88,7 +88,7 @@ struct bench_group {
 struct bench_experiment {
     int op;
     int group;
-    int algorithm; /* -1: the library's choice, unnamed */
+    int algorithm; /* -1: the library's own choice */
     uint64_t bytes;
 };
 
@@ -105,7 +105,7 @@ struct bench_study {
     int op_count;
     uint64_t *sizes;
     size_t size_count;
-    bool sizes_given; /* else what works on one element is measured with that */
+    bool sizes_given; /* else operations for which one element will do use one */
     uint64_t element; /* bytes of one of the datatype */
     struct bench_group groups[GROUP_COUNTS_MAX];
     int group_count;
@@ -161,11 +161,11 @@ int bench_study_know(struct bench_study *study, const json_t *objects);
 /* --resume: whether the file that is continued holds the experiment already. Rank 0. */
 bool bench_study_is_done(const struct bench_study *study, const struct bench_experiment *e);
 
-/* The proof of an experiment; NULL where nothing was forced. */
+/* The proof of an experiment; NULL if no algorithm was forced. */
 struct bench_proof *bench_study_proof(const struct bench_study *study,
                                       const struct bench_experiment *e);
 
-/* What stands in a table: with what ran, where algorithms are chosen. */
+/* The label of a row in the table, with the algorithm that ran if algorithms are chosen. */
 const struct ictus_column *bench_study_columns(const struct bench_study *study);
 
 #endif

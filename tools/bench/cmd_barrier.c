@@ -213,7 +213,8 @@ static int barrier_run_one(struct barrier_study *study, struct ictus_skew *skew,
     int err = ictus_skew_run(skew, name, study->options->repetitions, study->options->max_time_s,
                              &result, why);
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
-        study_base_omit(&study->base, why); /* two_proc on three processes is no reason to stop */
+        study_base_omit(&study->base, why); /* an algorithm such as two_proc, which needs two
+                                               processes, is no reason to stop */
         return ICTUS_OK;
     }
     if (err) {

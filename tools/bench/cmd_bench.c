@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A simulated machine has no states that last; its sleeps would only let clocks drift. */
+/* A simulated machine has no lasting states, so sleeping would only let its clocks drift. */
 #if defined(ICTUS_SIMGRID)
 #define SPAN_DEFAULT "0"
 #else
@@ -233,7 +233,7 @@ static int bench_resume(struct bench_study *study, json_t *header, struct ictus_
     return err;
 }
 
-/* Whether there is a file to go on with: rank 0 looks, all hear it. */
+/* Whether there is a file to continue: rank 0 looks and tells all. */
 static bool bench_is_resumed(const struct bench_options *o)
 {
     int there = 0;
@@ -292,7 +292,7 @@ static void bench_warn_of_conditions(const struct bench_study *study)
     }
 }
 
-/* And before she believes the digits: the table's footer. */
+/* The footer of the table says how far its digits can be trusted. */
 static void bench_note_drift(const struct bench_study *study)
 {
     if (study->drifting > 0 && command_rank() == 0 &&
@@ -355,7 +355,9 @@ static int bench_list_algorithms(struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Options that would silently do nothing; the root's own times can be asked for of any operation.
+/*
+ * Refuse options that would silently do nothing. --root is allowed with any operation if
+ * --reduction asks for the root's own times.
  */
 static int bench_check_effect(const struct bench_study *study, struct ictus_why *why)
 {

@@ -76,7 +76,7 @@ static void guidelines_list(const struct guideline_study *study)
     }
 }
 
-/* This rank may learn of samples, if it is rank 0; all ranks of errors. */
+/* Rank 0 receives the samples; all ranks receive the error. */
 static int guidelines_keep(struct turns *turns, const struct ictus_bench_result *result,
                            enum ictus_reduction reduction)
 {
@@ -153,7 +153,7 @@ static int guidelines_run_operation(struct guideline_study *study,
         }
     }
     free(order);
-    /* What an interrupt cut short is no fair comparison. */
+    /* A comparison that an interrupt cut short would not be fair, so it is left out. */
     if (!err && command_rank() == 0 && round == study->options->rounds) {
         err = guideline_study_write(study, op);
     }
@@ -201,7 +201,7 @@ static int guidelines_run_study(struct guideline_study *study, struct ictus_why 
     return study_base_close(&study->base, err, why);
 }
 
-/* Options that would silently do nothing. */
+/* Refuse options that would silently do nothing. */
 static int guidelines_check_effect(const struct guideline_study *study, struct ictus_why *why)
 {
     unsigned reached = 0;
@@ -232,7 +232,10 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
     return err ? err : guidelines_run_study(study, why);
 }
 
-/* What was measured with other options cannot be measured anew. */
+/*
+ * Result files were measured with their own options, so options of measuring are refused beside
+ * them.
+ */
 static int guidelines_check_files(const struct guideline_options *o, struct ictus_why *why)
 {
     static const char *const judging[] = {
@@ -252,7 +255,7 @@ static int guidelines_check_files(const struct guideline_options *o, struct ictu
     return ICTUS_OK;
 }
 
-/* Rank 0 reads and judges; the others hear how it went. */
+/* Rank 0 reads and judges, and tells the others whether that succeeded. */
 static int guidelines_judge_files(struct guideline_study *study, int count, char **words,
                                   struct ictus_why *why)
 {

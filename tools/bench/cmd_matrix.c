@@ -232,7 +232,7 @@ static int matrix_add_op(void *given, char *name, struct ictus_why *why)
     const int err = ictus_bench_check_plan(&plan, why);
     study->matrix.operation = study->ops[study->op_count];
     (void)snprintf(study->ops[study->op_count++], OP_BYTES, "%s", name);
-    /* Its rows are read again when its turn comes: whatever is wrong is said now. */
+    /* Read now to report mistakes before anything is measured, and again when its turn comes. */
     return err ? err : matrix_read_rows(study, why);
 }
 
@@ -252,7 +252,7 @@ static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
     return results_agree(err, why);
 }
 
-/* Rank 0 may fail to keep what came; all ranks hear of it. */
+/* Rank 0 may run out of memory for the samples; it tells all ranks. */
 static int matrix_keep_turn(struct matrix_study *study, int row, int column,
                             const struct ictus_bench_result *result, struct ictus_why *why)
 {
@@ -266,7 +266,9 @@ static int matrix_keep_turn(struct matrix_study *study, int row, int column,
     return results_agree(err, why);
 }
 
-/* A few repetitions of one cell. An algorithm that cannot run here leaves its cells empty. */
+/*
+ * Measure a few repetitions of one cell. An algorithm that cannot run here leaves its cells empty.
+ */
 static int matrix_run_turn(struct matrix_study *study, int row, int column, struct ictus_why *why)
 {
     const struct matrix_options *o = study->options;
@@ -300,7 +302,7 @@ static int matrix_run_turn(struct matrix_study *study, int row, int column, stru
     return results_agree(err, why);
 }
 
-/* One turn of every cell that can be, in another order each time. */
+/* One turn of every cell that can be measured, in a new order each time. */
 static int matrix_run_round(struct matrix_study *study, size_t *order, uint64_t *random,
                             struct ictus_why *why)
 {
@@ -499,7 +501,7 @@ static int matrix_run_size(struct matrix_study *study, uint64_t bytes, struct ic
     memset(m->faster, 0, sizeof(m->faster));
     int err = results_agree(matrix_clear_turns(study), why);
     err = err ? err : matrix_run_rounds(study, why);
-    /* What an interrupt cut short is no fair comparison. */
+    /* A comparison that an interrupt cut short would not be fair, so it is left out. */
     if (!err && !interrupt_came() && command_rank() == 0) {
         progress_hide(&study->base.progress);
         for (int column = 0; column < m->columns && !err; column++) {

@@ -110,7 +110,7 @@ struct overlap_study {
 /* Time that no timer saw is worth a note above this share of the blocking time. */
 #define UNSEEN_SHARE 0.10
 #define UNSEEN_MIN_S 1e-6
-/* The computation shall take what was asked within this. */
+/* How far the computation may be from the length that was asked for. */
 #define WORK_TOLERANCE 0.02
 
 static int overlap_add_op(void *given, char *name, struct ictus_why *why)
@@ -183,7 +183,7 @@ static int overlap_read_lists(struct overlap_study *s, struct ictus_why *why)
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
 
-/* Options that would silently do nothing. */
+/* Refuse options that would silently do nothing. */
 static int overlap_check_effect(const struct overlap_study *s, struct ictus_why *why)
 {
     unsigned reached = 0;
@@ -292,7 +292,7 @@ static bool overlap_may_go_on(const struct overlap_study *s, const struct ictus_
            (err == ICTUS_ERR_UNSUPPORTED && info.persistent && strcmp(s->options->ops, "all") == 0);
 }
 
-/* How it was moved and to whom, where that was asked for: other experiments than without. */
+/* The data's layout and the neighbours, where they were given: they make it another experiment. */
 static void overlap_note_shape(const struct overlap_study *s, const char *operation, json_t *object)
 {
     const struct overlap_options *o = s->options;
@@ -411,7 +411,10 @@ static int overlap_run_group(struct overlap_study *s, int processes, struct ictu
     return err;
 }
 
-/* Of one size: each strategy and interval has its time, and a quarter of it to run blocking. */
+/*
+ * Measurements of one size: each strategy and interval has its time limit, and the blocking
+ * operation a quarter of one.
+ */
 static double overlap_longest_s(const struct overlap_study *s)
 {
     double parts = 0.0;

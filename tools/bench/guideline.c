@@ -17,8 +17,8 @@ void guideline_judge(const struct turns_launches *launches, const struct guideli
     turns_judge(launches, verdict);
     result->launches = launches->n;
     result->p_adjusted = fmin(1.0, verdict->p * limits->comparisons);
-    struct turns_verdict
-        after; /* with the earlier finding, of which the numbers shown know nothing */
+    struct turns_verdict after; /* with the earlier finding taken into account, which the numbers
+                                   shown do not reflect */
     turns_judge_after(launches, limits->before, &after);
     const bool beyond = verdict->factor > 1.0 + limits->tolerance * turns_share(limits->before);
     const bool sure = after.p * limits->comparisons < limits->significance && after.low > 1.0;

@@ -15,8 +15,9 @@ struct guideline_limits {
     double tolerance;    /* the factor must be beyond 1 + tolerance */
     double significance; /* and p, times the comparisons planned, below this */
     double comparisons;
-    double spread;            /* between launches, assumed where there are too few to show it */
-    enum turns_before before; /* an earlier run's violation stays, unless clearly wrong now */
+    double spread; /* between launches, assumed where there are too few to show it */
+    enum turns_before
+        before; /* a violation found by an earlier run stays unless it is clearly wrong now */
 };
 
 struct guideline_result {

@@ -29,7 +29,10 @@ static char *identity_of(const json_t *object)
     return text;
 }
 
-/* Put an object to the launches of its guideline, in the order in which guidelines first came. */
+/*
+ * Add an object to the launches of its guideline. Guidelines keep the order of their first
+ * appearance.
+ */
 static int guideline_merge_add_launch(json_t *guidelines, json_t *object)
 {
     char *identity = identity_of(object);
@@ -90,7 +93,7 @@ static int64_t guideline_merge_sum_of(const json_t *launches, const char *name)
     return sum;
 }
 
-/* The geometric mean over launches: what the factor is of as well. */
+/* The geometric mean over launches, as for the factor. */
 static double guideline_merge_mean_of(const json_t *launches, const char *name)
 {
     double sum = 0.0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a matrix says. */
+/* What a matrix shows, in words and marks. */
 #include "bench/matrix.h"
 
 #include "main/text_table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Noting the stacks of a thread that waits inside MPI. */
+/* Records the call stacks of a thread that waits inside MPI. */
 #include "bench/witness.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 enum { STACKS_MAX = 512, DEPTH_MAX = 64, PERIOD_NS = 250 * 1000 };
 
-/* Ignored unless somebody asks for it: a late one does no harm. */
+/* The signal is ignored unless a watch is on, so that a late one does no harm. */
 enum { WITNESS_SIGNAL = SIGURG };
 
 struct stack {
@@ -94,7 +94,7 @@ static int witness_watch(void *state)
     if (sigaction(WITNESS_SIGNAL, &handling, &record->before) != 0) {
         return ICTUS_ERR_UNSUPPORTED;
     }
-    /* Signals that are meant for the program shall not end up in the watcher. */
+    /* Signals meant for the program must not be delivered to the watching thread. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &kept);
     const int failed = pthread_create(&record->watcher, NULL, interrupt_watched, record);
@@ -123,7 +123,7 @@ static size_t witness_read_stack(void *state, size_t i, const void **functions, 
     const struct stack *stack = &record->stacks[i];
     size_t count = 0;
     for (int k = stack->depth - 1; k >= 0 && count < room; k--) {
-        /* It steps back by one itself. */
+        /* the function that resolves addresses steps back by one itself */
         functions[count++] =
             _Unwind_FindEnclosingFunction((void *)((uintptr_t)stack->places[k] + 1));
     }

@@ -196,7 +196,7 @@ static int check_nodes_compare_rows(const void *a, const void *b)
     return (x->worst < y->worst) - (x->worst > y->worst);
 }
 
-/* A bad link of a node that is itself out of line says nothing more. */
+/* If a node is itself faulty, its bad links add nothing and are left out. */
 static bool nodes_is_new(const struct ictus_checkup *f, const struct ictus_link_check *l)
 {
     return !(f->nodes[l->a].faults & ICTUS_NODE_SLOW) && !(f->nodes[l->b].faults & ICTUS_NODE_SLOW);

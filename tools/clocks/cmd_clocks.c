@@ -33,7 +33,7 @@ static const struct option_row options[] = {ROW_CLOCK(AT(clocks)), ROWS_RESULTS(
 
 enum { COLUMNS = 9 };
 
-/* Behind the first one, whose title is made as wide as the longest name. */
+/* The columns after the first one, whose title is made as wide as the longest name. */
 static const struct ictus_column columns[COLUMNS] = {
     {"clock", "clock        ", ICTUS_COLUMN_TEXT},
     {"available", "here", ICTUS_COLUMN_TEXT},
@@ -96,7 +96,7 @@ static int clocks_share_list(struct spec_list *list)
     return ICTUS_OK;
 }
 
-/* Collective: what a typing error is, before anything is measured. */
+/* Collective: refuse a misspelt name before anything is measured. */
 static int clocks_check_list(const struct spec_list *list, struct ictus_why *why)
 {
     for (size_t i = 0; i < list->count; i++) {

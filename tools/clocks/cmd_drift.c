@@ -267,7 +267,10 @@ static int drift_check(const struct drift_options *o, int word_count, char **wor
     if (o->interval_s > o->duration_s) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--interval must not be longer than --duration");
     }
-    /* By default a short duration is allowed, and then says nothing of how long lines hold. */
+    /*
+     * With the default of --fit a short duration is allowed; the table then does not say how long
+     * lines hold.
+     */
     if (options_is_set(options_row(options, "fit"), o) && o->fit_s >= o->duration_s) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "--fit must be shorter than --duration: how long a line holds is seen "

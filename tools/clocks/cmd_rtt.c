@@ -155,7 +155,7 @@ static int rtt_read_pairs(const char *text, struct pairs *pairs, struct ictus_wh
     return err;
 }
 
-/* Where the round trips of a pair go, and who hears how far they are. */
+/* Where the round trips of a pair are stored, and to whom progress is reported. */
 struct rtt_run {
     struct ictus_study *study;
     struct progress *progress;

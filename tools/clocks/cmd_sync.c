@@ -25,8 +25,9 @@
 #include <string.h>
 
 #if defined(ICTUS_SIMGRID)
-#define WARMUP "0"               /* connections cost nothing there, and large runs much */
-#define CHECKED_ON MPI_COMM_SELF /* simulated processes find alike whether a clock is good */
+#define WARMUP "0" /* in a simulation connections cost nothing, and large runs cost much */
+#define CHECKED_ON                                                                                 \
+    MPI_COMM_SELF /* all simulated processes come to the same conclusion about a clock */
 #else
 #define WARMUP "1"
 #define CHECKED_ON MPI_COMM_WORLD
@@ -147,7 +148,10 @@ static int sync_check_reseed(const struct plan *plan, struct ictus_why *why)
                                plan->clock);
 }
 
-/* A simulated clock is judged by its truth, which processes under one kernel share. Collective. */
+/*
+ * A simulated clock is judged by the truth, which is known if all processes share one kernel.
+ * Collective.
+ */
 static int sync_check_exchanges(const struct plan *plan, struct ictus_study *study,
                                 struct ictus_why *why)
 {
@@ -212,7 +216,10 @@ static int sync_read_plan(struct plan *plan, struct ictus_why *why)
     return err;
 }
 
-/* One communicator a count; the world itself needs none of its own. */
+/*
+ * One communicator for each process count. For the count of all processes it is MPI_COMM_WORLD
+ * itself.
+ */
 static void sync_make_comms(struct plan *plan)
 {
     MPI_Group world;
@@ -336,7 +343,7 @@ static int sync_run_one(struct plan *plan, const struct experiment *e, int64_t r
     return results_agree(err, why);
 }
 
-/* A fresh order for every repetition, so that a noisy minute hurts all alike. */
+/* Each repetition has a new order, so that a noisy minute affects all algorithms alike. */
 static void experiment_shuffle(struct experiment *list, size_t n, uint64_t *state)
 {
     for (size_t i = n; i > 1; i--) {

@@ -41,8 +41,9 @@ static bool window_grow(const struct drift_points *p, double *window_s, size_t *
         window->window_s = inside == p->count ? p->times_s[p->count - 1] : *window_s;
         *window_s = drift_describe_next_window(*window_s);
         const bool news = inside > *n && inside > 2;
-        *n =
-            news || inside == p->count ? inside : *n; /* two points in all are no window, yet all */
+        *n = news || inside == p->count
+                 ? inside
+                 : *n; /* two points are too few for a window, but they may be all there is */
         if (news) {
             if (ictus_straight_fit(p->times_s, p->offsets_ns, inside, &window->line) == ICTUS_OK) {
                 return true;

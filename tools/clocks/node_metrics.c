@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of nodes in Prometheus's text format, written beside and renamed into place: but for
- * pipes and devices, which would be replaced. */
+/*
+ * Metrics of nodes in Prometheus's text format. They are written to a temporary file that is
+ * renamed into place, except for pipes and devices, which a rename would replace.
+ */
 #include "clocks/node_metrics.h"
 
 #include <ictus/text.h>

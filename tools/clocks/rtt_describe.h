@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the round trips of a pair say: quantiles, a histogram, the worth of more exchanges. */
+/*
+ * What the round trips of a pair show: quantiles, a histogram, and what more exchanges are worth.
+ */
 #ifndef ICTUS_TOOLS_RTT_DESCRIBE_H
 #define ICTUS_TOOLS_RTT_DESCRIBE_H
 

@@ -10,9 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A normal error lies within so many standard deviations 95 times in 100. */
+/* A normally distributed error lies within this many standard deviations in 95 of 100 cases. */
 #define SIGMAS_95 1.959964
-/* Truth and clocks are known to a nanosecond: a claim of exactly zero may be off by that. */
+/*
+ * Truth and clocks have a resolution of a nanosecond, so a claimed error of exactly zero may be off
+ * by that much.
+ */
 #define ROUNDING_NS 1.0
 
 uint64_t sync_random(uint64_t *state)
@@ -88,7 +91,9 @@ static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, boo
     return raw ? sync_experiment_gather_raw(comm, mine, rank, size, q) : ICTUS_OK;
 }
 
-/* Judge after every wait. The future of a simulated clock is known: nobody waits for it. */
+/*
+ * Judge after every wait. The future of a simulated clock is known, so nobody has to wait for it.
+ */
 static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const struct judging *how,
                        bool truth, struct sync_quality *qualities, size_t *judged)
 {

@@ -153,7 +153,7 @@ static int at_start(const struct at_options *o, char **command)
     FILE *file = NULL;
     struct ictus_lock *lock = NULL;
     struct ictus_why why = {""};
-    /* A wrong word is told as such, whatever state the clock is in. */
+    /* A mistake in the command line is reported whatever state the clock is in. */
     int err = ictus_at_check(&o->when, &why);
     err = err ? err : ictus_lock_open_guarded(o->name, o->directory, &lock, &why);
     if (err) {

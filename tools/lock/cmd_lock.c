@@ -216,7 +216,7 @@ static int lock_run_daemon(const struct lock_options *given)
     if (err) {
         (void)ictus_output_close(log.output);
         if (fresh && !log.written) {
-            (void)unlink(o.results.file); /* it never began, and leaves no log that says so */
+            (void)unlink(o.results.file); /* nothing was kept, so no empty log is left behind */
         }
         return command_fail("lock", err, &why);
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a command knows of its process among the others, and how it fails for all of them. */
+/*
+ * What a command knows about its process and the others of the job, and how it fails for all of
+ * them.
+ */
 #include "main/command.h"
 #include "main/output.h"
 
@@ -36,7 +39,7 @@ int command_size(void)
     return size;
 }
 
-/* Its environment must be answered by MPI_Init. */
+/* A launcher's environment is there, so its processes must call MPI_Init. */
 bool command_launched(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK") ||
@@ -72,7 +75,9 @@ int command_launched_size(void)
 
 bool command_speaks(void)
 {
-    enum { END_S = 60 }; /* by then the first has spoken, however busy the machine is */
+    enum {
+        END_S = 60
+    }; /* by then the first process has printed its line, however busy the machine is */
     if (command_mpi_is_up() || command_launched_rank() == 0) {
         return command_rank() == 0;
     }
@@ -93,7 +98,10 @@ int command_fail(const char *command, int err, const struct ictus_why *why)
                        err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_EXISTS ||
                        err == ICTUS_ERR_NOT_SHARED || err == ICTUS_ERR_THREAD ||
                        err == ICTUS_ERR_FORMAT;
-    /* Without MPI a process knows nothing of the others: what is wrong here may be right there. */
+    /*
+     * Without MPI a process knows nothing about the others: what fails here may work there, so each
+     * one reports.
+     */
     if (usage ? command_speaks() : command_rank() == 0) {
         const bool said = why && why->text[0];
         (void)fprintf(stderr, "ictus %s: %s\n", command, said ? why->text : ictus_strerror(err));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which options have an effect only beside others; bench/bench_reach.c has those of operations. */
+/*
+ * Which options have an effect only together with others. bench/bench_reach.c has those that depend
+ * on operations.
+ */
 #include "main/effect.h"
 
 #include <ictus/text.h>
@@ -26,7 +29,10 @@ static const struct {
     {"serve", "stratum", "system-clock"},
 };
 
-/* Likewise, and the one beside which it is not looked at. */
+/*
+ * The same for options that are ignored: of a command, the option and the one that makes it
+ * useless.
+ */
 static const struct {
     const char *command, *option, *without, *reason;
 } effect_excludes[] = {
@@ -45,7 +51,10 @@ static const struct {
     {NULL, "verbose", "quiet", "which reports nothing"},
 };
 
-/* What --list looks at; how much is reported does no harm beside it. */
+/*
+ * Options that may stand beside --list: those that it reads, and those about reporting, which do no
+ * harm.
+ */
 static const struct {
     const char *command, *option;
 } effect_listed[] = {
@@ -53,11 +62,14 @@ static const struct {
     {NULL, "verbose"}, {"guidelines", "ops"},     {"guidelines", "kinds"}, {"bench", "plugin"},
 };
 
-/* What --force lets be replaced; and the commands that have an output if none is named. */
+/*
+ * Options that name what --force allows to be replaced, and the commands that have an output even
+ * if none is named.
+ */
 static const char *const effect_replaced[] = {"output", "report", "han"};
 static const char *const effect_outputs[] = {"recover", "report"};
 
-/* What a table and CSV have no place for. */
+/* Options for data that tables and CSV have no place for. */
 static const char *const effect_kept[] = {"raw", "raw-ranks"};
 
 static bool effect_is_in(const char *const *list, size_t count, const char *word)
@@ -91,7 +103,10 @@ static bool effect_prints_objects(const struct option_row *rows, const void *opt
     return effect_has(rows, options, "format=json");
 }
 
-/* A span parts rounds from each other; 0 asks for none, which one round has as well. */
+/*
+ * A span is the distance between rounds. A span of 0 asks for none, so it is fine with a single
+ * round.
+ */
 static bool effect_spans_one(const struct option_row *rows, const void *options)
 {
     const struct option_row *rounds = options_row(rows, "rounds");
@@ -143,7 +158,7 @@ static bool effect_is_listed(const char *command, const char *option)
     return false;
 }
 
-/* A list is printed as it is, and nothing is measured for it. */
+/* A list is printed and nothing is measured, so options of measuring are refused. */
 static int effect_check_list(const char *command, const struct option_row *rows,
                              const void *options, struct ictus_why *why)
 {

@@ -47,7 +47,7 @@ static json_t *option_value(const struct option_row *row, const void *options)
     }
 }
 
-/* What is said on the way changes nothing that is measured. */
+/* Options about reporting do not change what is measured, so they are not among the parameters. */
 static bool header_is_about_talk(const char *option)
 {
     static const char *const names[] = {"quiet", "progress", "verbose", "force", NULL};

@@ -97,7 +97,7 @@ static bool ictus_wants_mpi(const struct command *command)
            ((command->flags & USES_MPI) && command_launched());
 }
 
-/* Whether --strategy, or what it may be cut to, has a word in its list. */
+/* Whether the list of --strategy (or of an abbreviation of it) contains a word. */
 static bool ictus_asks_strategy(int argc, char **argv, const char *word)
 {
     static const char option[] = "--strategy";
@@ -193,7 +193,7 @@ static int ictus_check_output(const struct command *command, const void *options
     const bool *resume = option_named(command, options, "resume");
     const char *const *output = option_named(command, options, "output");
     const struct option_row *row = options_row(command->options, "output");
-    /* A directory is made, with all that lead to it. */
+    /* A directory need not be there: it is made, with its parents. */
     const bool file = row && output && strcmp(row->argument, "DIR") != 0;
     int err = file ? output_possible(*output, why) : ICTUS_OK;
     if (err || !force || !output || (command->flags & REMAKES_OUTPUT)) {
@@ -300,7 +300,7 @@ static bool ictus_asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* What was printed must have come out: a full disk is a failure, not a short table. */
+/* If standard output could not be written completely (a full disk), that is a failure. */
 static int ictus_close_output(int code)
 {
     const bool lost = ferror(stdout) || fflush(stdout) != 0;
@@ -351,7 +351,10 @@ static bool ictus_is_question(const char *word)
     return false;
 }
 
-/* Answer what needs no command; of many processes the first one does. False: it is a command. */
+/*
+ * Answer --help, --version and the like; of several processes only the first one prints. Returns
+ * false if the word is a command.
+ */
 static bool ictus_answer_word(int argc, char **argv, int *code)
 {
     const char *word = argc < 2 ? "" : argv[1];
@@ -420,7 +423,10 @@ static void ictus_hold_streams(void)
 int main(int argc, char **argv)
 {
     ictus_hold_streams();
-    /* A file at its allowed size shall be an error like a full disk, which is told, not a death. */
+    /*
+     * A file that reaches the allowed size is then an error that is reported, like a full disk, and
+     * does not kill the process.
+     */
     (void)signal(SIGXFSZ, SIG_IGN);
     return ictus_close_output(main_run_program(argc, argv));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remembering a signal until the next pause. */
+/* Remembers a signal until the next pause. */
 #include "main/interrupt.h"
 
 #include "main/command.h"
@@ -8,7 +8,9 @@
 #include <signal.h>
 #include <string.h>
 
-/* The one mutable global of the program: a signal handler has nowhere else to leave a word. */
+/*
+ * The only mutable global of the program: a signal handler has nowhere else to store what happened.
+ */
 static volatile sig_atomic_t told_to_stop;
 
 static void interrupt_remember(int number)
@@ -28,7 +30,10 @@ void interrupt_watch(void)
     action.sa_flags = (int)SA_RESETHAND;
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        /* One that nohup or a shell's background ignores stays ignored. */
+        /*
+         * A signal that is ignored already (by nohup, or by a shell for jobs in the background)
+         * stays ignored.
+         */
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
             (void)sigaction(numbers[i], &action, NULL);
         }

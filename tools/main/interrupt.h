@@ -23,7 +23,7 @@ bool interrupt_came(void);
  */
 int interrupt_end(const char *command, int err, const struct ictus_why *why, int otherwise);
 
-/* What interrupt_came() says, on this rank alone: to leave a sleep. */
+/* Like interrupt_came(), but for this rank alone and not collective: to leave a sleep. */
 bool interrupt_here(void);
 
 #endif

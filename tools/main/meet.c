@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping together. */
+/* Waiting for all processes while sleeping. */
 #include "main/meet.h"
 
 #include "main/interrupt.h"
@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { NAP_NS = 200000 };
-#define NAP_MAX_S 0.05 /* how late a signal may be heard */
+#define NAP_MAX_S 0.05 /* longest delay until a signal is noticed */
 #define TELL_EVERY_S 5.0
 
 void meet_all(void)

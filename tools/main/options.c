@@ -13,11 +13,11 @@
 
 enum {
     ROWS_MAX = 64,
-    NAMES_MAX = 12,  /* so many options may be listed in one line of complaint */
-    HELP_COLUMN = 31 /* where the words on an option begin */
+    NAMES_MAX = 12,  /* largest number of options that an error message lists */
+    HELP_COLUMN = 31 /* column in which the description of an option begins */
 };
 
-/* A limit beyond which a user is better told that there is none. */
+/* A limit this large is not mentioned in messages. */
 static const double no_limit = 1e9;
 
 static int options_read_choice(const struct option_row *row, const char *text, int *member,
@@ -73,7 +73,7 @@ static int options_read_integer(const struct option_row *row, const char *text, 
     return ICTUS_OK;
 }
 
-/* What the value must be, with its unit and an example of how it is written. */
+/* Describe the values that are allowed, with their unit and an example. */
 static void options_describe_range(const struct option_row *row, char *text, size_t size)
 {
     const bool endless = row->max >= no_limit;
@@ -156,7 +156,7 @@ static const struct option_row *option_find_letter(const struct option_row *rows
     return NULL;
 }
 
-/* The complaint shows options with the dashes they are typed with. */
+/* The message shows options with their dashes, as they are typed. */
 static int option_refuse_unknown(const struct option_row *rows, const char *command,
                                  const char *word, struct ictus_why *why)
 {
@@ -220,7 +220,10 @@ static int option_take(const struct option_row *rows, int argc, char **argv, int
     return ICTUS_OK;
 }
 
-/* What has no default is told from what was given by a value that nobody can give. */
+/*
+ * An option without a default is set to a value that a user cannot give, to tell whether it was
+ * given.
+ */
 static void options_unset_value(const struct option_row *row, void *options)
 {
     void *member = (char *)options + row->offset;
@@ -325,7 +328,7 @@ int options_fail_above(const char *text, double *limit, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Words from the column on, broken so that a terminal of 80 columns need not break them. */
+/* Print text from a column on, wrapped for a terminal of 80 columns. */
 static void options_print_wrapped(size_t column, const char *text)
 {
     while (*text) {

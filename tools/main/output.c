@@ -161,8 +161,10 @@ int output_open(struct output *o, const char *path, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Give the file its name: at once where that is free, else by way of another. A pipe or a device
- * that has the name by now keeps it. */
+/*
+ * Give the file its name: directly if nothing has it, else by renaming from a temporary name. If a
+ * pipe or a device has taken the name meanwhile, it keeps it.
+ */
 static bool output_name(const struct output *o)
 {
     char self[40];
@@ -192,7 +194,7 @@ static bool output_name(const struct output *o)
     return true;
 }
 
-/* What was written in place and came out wrong is not left there. */
+/* Remove a file that was written in place and is incomplete. */
 static void output_remove_part(const struct output *o)
 {
     struct stat status;

@@ -46,7 +46,7 @@ void progress_start(struct progress *progress, const struct progress_options *op
 {
     *progress = (struct progress){.what = what, .total = total, .started_s = progress_now_s()};
     progress->mode = progress_mode_of(options);
-    /* Short runs write no lines at all. */
+    /* Runs shorter than this report nothing. */
     progress->shown_s = progress->mode == PROGRESS_LINES ? progress->started_s : 0.0;
 }
 
@@ -54,7 +54,7 @@ void progress_foretell(struct progress *progress, double step_s)
 {
     if (step_s >= LINES_EVERY_S && isfinite(step_s)) {
         progress->step_s = step_s;
-        progress->shown_s = 0.0; /* the first step is worth a line */
+        progress->shown_s = 0.0; /* the first step is announced */
     }
 }
 
@@ -65,7 +65,7 @@ static void progress_time(const char *before, double s, const char *after)
                   after);
 }
 
-/* How long the rest will take; as long as nothing is done, how long a step may. */
+/* How long the rest will take; before the first step is done, how long a step may take. */
 static void progress_rest(const struct progress *progress, double elapsed_s, double done)
 {
     if (done > 0.0 && elapsed_s >= 1.0) {

@@ -48,7 +48,7 @@ void progress_foretell(struct progress *progress, double step_s);
 /* Say that so much is done, if it is time to; label (or NULL) names what comes next. */
 void progress_step(struct progress *progress, double done, const char *label);
 
-/* Take the line away: before a row is printed, and at the end. */
+/* Remove the progress line, before a row is printed and at the end. */
 void progress_hide(struct progress *progress);
 
 enum { PROGRESS_WORK_CHARS = 160 };

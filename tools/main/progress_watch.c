@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Shorter work is not worth a line. */
+/* Work that is shorter than this is not reported. */
 #define FIRST_AFTER_S 2.0
 #define LIVE_EVERY_S 1.0
 #define LINES_EVERY_S 5.0

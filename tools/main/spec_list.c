@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking lists of specifications and of numbers apart. */
+/* Splits lists of specifications and of numbers. */
 #include "main/spec_list.h"
 
 #include <ictus/text.h>

@@ -100,7 +100,7 @@ static int table_line(const struct text_table *table, const int *widths, bool al
                : table_width(widths, 0, table->key_count) + widest;
 }
 
-/* Take from the widest columns of text what a line has too much. @return whether that is enough */
+/* Narrow the widest columns of text until a line fits. @return whether that was enough */
 static bool table_shrink(const struct text_table *table, int room, bool all, int *widths)
 {
     int trial[TABLE_COLUMNS_MAX];
@@ -147,7 +147,7 @@ static void block_print_row(const struct block *b, size_t row)
 {
     const struct text_table *table = b->table;
     int start = 0;
-    int blanks = 0; /* owed before the next text, so that no line ends with any */
+    int blanks = 0; /* blanks to print before the next text, so that no line ends with blanks */
     bool full = false;
     (void)fputs(b->prefix, b->file);
     for (size_t c = table->key_count > 0 ? 0 : b->from; c < b->to;
@@ -189,7 +189,8 @@ int text_table_print(struct text_table *table, const char *prefix, FILE *file)
     if (!err && table->column_count > 0) {
         table_measure(table, widths);
         if (table->key_count >= table->column_count) {
-            table->key_count = 0; /* with nothing beside them keys are columns like others */
+            table->key_count =
+                0; /* if there are no other columns, the keys are treated like any column */
         }
         if (!table_shrink(table, room, true, widths)) {
             (void)table_shrink(table, room, false, widths);

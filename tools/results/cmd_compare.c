@@ -72,14 +72,17 @@ static void compare_count_verdict(const struct compared *compared, struct tally 
     tally->same += compared->verdict == VERDICT_SAME;
     tally->unclear += compared->verdict == VERDICT_UNCLEAR;
     tally->bare += compared->verdict == VERDICT_BARE;
-    /* without any interval the bare ratio must do: a gate that cannot close helps nobody */
+    /*
+     * without an interval, the bare ratio is compared with the limit, so that --fail-above always
+     * works
+     */
     const bool judged = compared->verdict == VERDICT_SLOWER || !isfinite(compared->result.low);
     if (isfinite(tally->fail_above) && judged && compared->result.ratio > 1 + tally->fail_above) {
         tally->failed++;
     }
 }
 
-/* To two digits: a p value says no more. */
+/* p values are printed with two digits, since more would have no meaning. */
 static double compare_rounded(double p)
 {
     char text[32];
@@ -87,7 +90,7 @@ static double compare_rounded(double p)
     return strtod(text, NULL);
 }
 
-/* What tells this experiment from the others; all there is where nothing else does. */
+/* The members that distinguish this experiment from the others; all of them if none does. */
 static void compare_describe(const struct compared *compared, json_t *common, char *text,
                              size_t size)
 {
@@ -274,13 +277,13 @@ static int compare_put_all(const struct compared_list *list, const struct compar
     return err;
 }
 
-/* Few launches tell little of the next one; whoever reads the verdicts should know it. */
+/* Few launches say little about the next one, and a reader of the verdicts should know that. */
 static void compare_say_few_launches(const struct compared_list *list)
 {
     size_t single = 0;
     size_t assumed = 0;
     double share = 0.0;
-    (void)fflush(stdout); /* the results come first, wherever both go */
+    (void)fflush(stdout); /* results are printed before messages, if both go to the same place */
     for (size_t i = 0; i < list->count; i++) {
         const struct compared *item = &list->items[i];
         single += item->launches_a == 1 || item->launches_b == 1;

@@ -157,7 +157,7 @@ static int merge_put_side_by_side(FILE *file, const json_t *all)
     return err;
 }
 
-/* The first header stands for all; what is no measurement is kept as it is. */
+/* The first header is kept for all. Objects that are not measurements are kept as they are. */
 static int merge_put_combined(FILE *file, json_t *all, json_int_t launches, struct ictus_why *why)
 {
     struct experiments experiments;

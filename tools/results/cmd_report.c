@@ -164,7 +164,7 @@ static int report_read_files(int count, char **words, const char *labels, struct
         file->label = label ? strndup(label, length) : NULL;
         length = strlen(words[i]);
         if (length > 1 && words[i][length - 1] == '/') {
-            words[i][length - 1] = '\0'; /* "run1/" is run1 */
+            words[i][length - 1] = '\0'; /* "run1/" means run1 */
         }
         const int err = report_read_file(file, why);
         if (err) {
@@ -195,7 +195,7 @@ static int default_output(const char *first, char *path, size_t size, struct ict
     return ICTUS_OK;
 }
 
-/* What is there is a page, or nothing: it may be made again. */
+/* Whether the file is a report page, or empty, and so may be replaced. */
 static bool report_is_page(const char *path)
 {
     static const char start[] = "<!doctype html";

@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
     ROW_END};
 
 enum {
-    OWN_LAUNCHES = 1000000, /* numbers that no merged file has */
+    OWN_LAUNCHES = 1000000, /* launch numbers that do not occur in merged files */
     MOCKUP_BYTES = 400
 };
 
@@ -121,7 +121,7 @@ static int tune_read_all(int count, char **words, bool quiet, struct reading *re
     return ICTUS_OK;
 }
 
-/* Whether there is a rule: a word in the table, and what it means, said once below. */
+/* Whether a rule was made: a word for the table, and its meaning, which is printed once below. */
 static const struct {
     const char *word, *meaning;
 } verdicts[] = {
@@ -208,7 +208,7 @@ static int tune_put_table(const struct winners *winners, double margin, FILE *fi
     return err;
 }
 
-/* What the files for libraries have no room for. */
+/* Messages about what the files for MPI libraries cannot express. */
 static void tune_tell_rest(const struct tune_options *options, const struct winners *winners)
 {
     int single = 0;
@@ -243,7 +243,7 @@ static void tune_tell_rest(const struct tune_options *options, const struct winn
     }
 }
 
-/* Where the MPI library in use lies. */
+/* The path of the MPI library in use. */
 static const char *library_path(void)
 {
     Dl_info info;
@@ -363,7 +363,7 @@ static int tune_check(const struct tune_options *options, int count, char **word
     return ICTUS_OK;
 }
 
-/* A file for a library cannot name what another one ran. */
+/* A tuning file for one library cannot name the algorithms of another. */
 static int tune_check_simulated(const struct tune_options *options, const struct reading *reading,
                                 struct ictus_why *why)
 {

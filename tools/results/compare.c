@@ -35,7 +35,7 @@ struct side {
 struct values {
     double *list;
     size_t count;
-    double effective; /* of how many independent ones they tell as much */
+    double effective; /* the number of independent values that would say as much */
 };
 
 static double compare_number_of(const json_t *object, const char *key)

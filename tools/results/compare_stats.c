@@ -242,7 +242,7 @@ void compare_widen(const struct launch_spread *spread, double launches_a, double
                                             : gsl_cdf_ugaussian_Pinv(0.975);
     const double shift = log(result->ratio);
     if (!(between > 0)) {
-        return; /* launches that differ in nothing */
+        return; /* launches that do not differ at all */
     }
     result->low = exp(shift - wide * error);
     result->high = exp(shift + wide * error);

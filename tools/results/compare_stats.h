@@ -18,7 +18,8 @@ void compare_sort(double *values, size_t n);
 struct sample {
     const double *sorted; /* at least 2, positive */
     size_t n;
-    double effective; /* of how many independent values they tell as much; n where they are such */
+    double effective; /* the number of independent values that would say as much; n if the values
+                         are independent */
 };
 
 /*
@@ -45,10 +46,10 @@ void compare_launches(const struct sample *a, const struct sample *b, struct com
 /* Compare two medians of which only the 95 % intervals are known: both taken as log-normal. */
 void compare_intervals(const double a[3], const double b[3], struct comparison *result);
 
-/* How much the results of a launch and the next differ, though nothing was changed. */
+/* How much the results of two launches differ although nothing was changed. */
 struct launch_spread {
     double share;   /* standard deviation of the logarithm, so a share: 0.1 is 10 % */
-    double freedom; /* degrees of freedom of its estimate; 0: assumed, known to nobody */
+    double freedom; /* degrees of freedom of its estimate; 0 if it is an assumption */
 };
 
 /*

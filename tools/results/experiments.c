@@ -55,7 +55,7 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
     struct ictus_why foreign_why = {""};
     const int err = ictus_result_read(path, objects, skipped, why);
     if (err != ICTUS_ERR_FORMAT) {
-        /* Whatever is wrong with a file that was named, the argument is. */
+        /* Whatever is wrong with a file that was named is reported as a wrong argument. */
         return err == ICTUS_ERR_IO ? ICTUS_ERR_ARG : err;
     }
     *skipped = 0;
@@ -64,7 +64,7 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
         *why = foreign_why;
         return foreign;
     }
-    /* a later schema of ours is refused by its own reason */
+    /* for a later schema of ours, the reason says so */
     return foreign ? err : ICTUS_OK;
 }
 

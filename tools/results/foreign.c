@@ -55,7 +55,7 @@ struct reading {
     int refused; /* rows that failed the program's own validation */
     struct column_meaning columns[WORDS_MAX];
     int column_count;
-    bool skip_table; /* nothing in it that is known */
+    bool skip_table; /* a table in which nothing is recognised */
     json_t *raw;     /* the ReproMPI experiment that rows are being added to; borrowed */
 };
 
@@ -169,7 +169,8 @@ static void plain_word(const char *word, char *plain)
     size_t length = 0;
     for (const char *c = word; *c; c++) {
         if (*c != '-') {
-            plain[length++] = (char)(tolower)((unsigned char)*c); /* no macro */
+            plain[length++] =
+                (char)(tolower)((unsigned char)*c); /* a function, not the macro of <ctype.h> */
         }
     }
     plain[length] = '\0';
@@ -306,7 +307,7 @@ struct row {
     json_t *statistics;
 };
 
-/* Beyond that a double does not count one by one, and nobody measures it. */
+/* Beyond this, a double cannot represent every integer. */
 static const double most = 9007199254740992.0;
 
 /* The time of a message, or of one each way where both directions are counted. */

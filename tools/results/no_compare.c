@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus compare where the build had no GSL: says so. */
+/* ictus compare in a build without GSL: it says so. */
 #include "main/command.h"
 
 #include <ictus/text.h>

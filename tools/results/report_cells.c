@@ -120,7 +120,7 @@ static size_t bytes_within(const char *text, int columns)
 void cell_put(const char *text, int width, enum side side)
 {
     const int columns = cell_columns(text);
-    if (columns > width) { /* the sign tells that something is missing */
+    if (columns > width) { /* the ellipsis shows that something is missing */
         printf("  %.*s~", (int)bytes_within(text, width - 1), text);
         return;
     }
@@ -133,7 +133,8 @@ void cell_put_bar(double share, int width, bool utf8)
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const int eighths = (int)(share * width * 8);
     printf("  ");
-    const int whole = utf8 || eighths >= 8 ? eighths / 8 : 1; /* the least can be seen */
+    const int whole =
+        utf8 || eighths >= 8 ? eighths / 8 : 1; /* the smallest value is still visible */
     for (int i = 0; i < whole; i++) {
         printf("%s", utf8 ? "█" : "#");
     }

@@ -17,7 +17,8 @@ struct column {
     const char *key;
     const char *title;
     enum look look;
-    int spare; /* where a terminal is narrow, the highest goes first; 0 stays */
+    int spare; /* on a narrow terminal, columns with the highest number are left out first; 0 always
+                  stays */
 };
 
 /* How one type is shown. The bar shows its member on a logarithmic scale. */
@@ -293,7 +294,7 @@ static int report_text_total_width(const struct table *table)
     return total;
 }
 
-/* Leave out what may be spared until the rest fits. Returns whether anything is left to spare. */
+/* Leave out dispensable columns until the rest fits. Returns whether more could be left out. */
 static bool report_text_spare_one(struct table *table)
 {
     int most = 0;
@@ -380,7 +381,8 @@ static void report_text_print_row(const struct selection *selected, const struct
     int used = 0;
     for (int c = 0; c < table->count; c++) {
         used += table->widths[c] + 2;
-        if (used > table->width && c > 0) { /* too narrow for all: goes on in a line of its own */
+        if (used > table->width &&
+            c > 0) { /* the terminal is too narrow for all columns: continue in a line of its own */
             used = table->widths[c] + 2 + WRAPPED;
             printf("\n%*s", WRAPPED, "");
         }

@@ -33,7 +33,7 @@ struct track {
 struct message {
     uint32_t from, to;
     int64_t sent, received, bytes;
-    bool whole; /* its receipt was seen */
+    bool whole; /* whether its receive was seen */
 };
 
 struct timeline {
@@ -113,7 +113,7 @@ static int timeline_begin_slice(struct timeline *timeline, struct track *track, 
 {
     const char *name = json_string_value(json_object_get(event, "name"));
     const json_int_t named = timeline_place_of(timeline->name_index, name ? name : "?");
-    if (named < 0) { /* before growing: the old array may go with that */
+    if (named < 0) { /* found before the array grows, so that this leaves it whole */
         return ICTUS_ERR_NOMEM;
     }
     struct slice *slices = timeline_grown(timeline->slices, timeline->slice_count, sizeof(*slices));
@@ -124,7 +124,7 @@ static int timeline_begin_slice(struct timeline *timeline, struct track *track, 
     slices[timeline->slice_count] =
         (struct slice){timeline_to_ns(json_object_get(event, "ts")), duration, (uint32_t)named,
                        (uint32_t)(track - timeline->tracks), track->depth};
-    if (duration < 0) { /* goes on until its end comes */
+    if (duration < 0) { /* the slice lasts until its end is read */
         if (track->depth < DEPTH_MAX) {
             track->open[track->depth] = timeline->slice_count;
         }

@@ -92,7 +92,7 @@ void tune_note_component(struct winner *winner, const char *component)
     }
 }
 
-/* False for what nothing can be chosen from. */
+/* False for objects from which nothing can be chosen. */
 static bool tune_read_candidate(const struct experiment *experiment, const char *reduction,
                                 struct candidate *candidate)
 {

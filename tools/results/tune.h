@@ -19,7 +19,7 @@ enum { WINNER_NAME_MAX = 64, TUNE_REACH = 2 };
 #define RULED_COMPONENT "tuned"
 #define HAN_COMPONENT "han"
 
-/* Why the fastest algorithm becomes a rule, or does not. */
+/* Whether the fastest algorithm becomes a rule, and why. */
 enum tune_verdict {
     TUNE_RULE,        /* proven faster than the library's own choice by the margin */
     TUNE_DEFAULT,     /* the library's own choice is the fastest */
@@ -38,8 +38,10 @@ struct winner {
     double fallback_s;  /* the library's own choice; NaN: not measured */
     double runner_up_s; /* NaN: no rival */
     int launches;       /* in which it and the library's own choice were measured */
-    double most;        /* upper end of the interval of its time by the library's own; NaN */
-    char component[WINNER_NAME_MAX]; /* that serves the library's own choice; "": not known */
+    double most; /* upper end of the interval of its time divided by that of the library's own
+                    choice; NaN if not known */
+    char component[WINNER_NAME_MAX]; /* component that serves the library's own choice; "" if not
+                                        known */
     enum tune_verdict verdict;
 };
 

@@ -71,9 +71,9 @@ static const struct option_row options[] = {
      "keep the platform and host files and print where they are"},
     ROW_END};
 
-/* Messages inside a node go so much faster. */
+/* How much faster messages inside a node are. */
 static const double inside_faster = 4.0;
-/* A bandwidth at which no message lasts long enough to share anything. */
+/* A bandwidth at which messages are so short that they never share a link. */
 static const double unshared = 1e15;
 
 enum { PATH_BYTES = 1024, CHOICES_MAX = 16, CHOICE_BYTES = 96 };
@@ -186,7 +186,7 @@ static void simulate_set_number(const char *name, double value)
     (void)setenv(name, text, 1);
 }
 
-/* What the platform and the clocks are told; the child's environment only. */
+/* Settings of the platform and the clocks, put into the environment of the child only. */
 static void simulate_set_environment(const struct simulate_options *o,
                                      const struct simulate_jitter *jitter,
                                      const struct simulation *f)
@@ -261,7 +261,7 @@ struct launch {
     const char *word; /* of a trial, in place of the wrapper and what it runs */
 };
 
-/* Returns only if it cannot. */
+/* Returns only if smpirun cannot be started. */
 static int simulate_become_smpirun(const void *given)
 {
     const struct launch *l = given;
@@ -299,7 +299,9 @@ static int simulate_become_smpirun(const void *given)
     return EXIT_FAILED;
 }
 
-/* SimGrid's own words of what it refuses: after the brackets of its log, without its list's rest.
+/*
+ * SimGrid's own message about what it refuses: the text after the brackets of its log, without the
+ * rest of the list.
  */
 static void simulate_say_refusal(const char *said, struct ictus_why *why)
 {
@@ -325,7 +327,7 @@ static int simulate_try_collectives(const struct launch *real, struct ictus_why 
     trial.options = &few;
     trial.word = "clocks";
     if (!*few.collectives || pipe(ends)) {
-        return ICTUS_OK; /* what cannot be tried is seen when it runs */
+        return ICTUS_OK; /* a fault that the trial cannot show appears when the simulation runs */
     }
     const pid_t child = fork();
     if (child == 0) {
@@ -367,11 +369,14 @@ static int simulate_check_links(const struct simulate_options *o, struct ictus_w
     return ICTUS_OK;
 }
 
-/* Everything that can be wrong before anything is started. */
+/* Check everything that can be checked before anything is started. */
 static int simulate_check(const struct simulate_options *o, int word_count, char **words,
                           struct simulate_jitter *jitter, struct ictus_why *why)
 {
-    /* Those of commands_simulated.h: each rank would complain of another one. */
+    /*
+     * The commands of commands_simulated.h. Any other is refused here, or each rank would complain
+     * about it.
+     */
     static const char *const known[] = {"barrier",    "bench",  "check-nodes", "clocks", "drift",
                                         "guidelines", "matrix", "rtt",         "sync",   NULL};
     char choices[CHOICES_MAX][CHOICE_BYTES];

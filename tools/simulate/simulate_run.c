@@ -77,7 +77,7 @@ static void simulate_run_hand_on(struct running *r)
     }
 }
 
-/* Whether there is nobody left to wait for. */
+/* Whether no process is left to wait for. */
 static bool running_reap(struct running *r)
 {
     int status = 0;
@@ -110,7 +110,10 @@ int simulate_run(int (*become)(const void *given), const void *given)
     }
     simulate_run_make_set(&set);
     (void)fflush(NULL);
-    /* A terminal tells everybody: the launcher ends, and the simulation becomes our own child. */
+    /*
+     * A terminal sends the signal to all processes: the launcher ends, and the simulation becomes
+     * our own child.
+     */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigprocmask(SIG_BLOCK, &set, &before);
     r.launcher = fork();

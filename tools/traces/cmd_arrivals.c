@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
 
 #define EVERY_DEFAULT_S 1.0
 
-/* The file of a directory that statistics become in the end. */
+/* The name of the file into which statistics are written at the end. */
 static const char arrivals_file[] = "arrivals.jsonl";
 
 static bool arrivals_is_directory(const char *path)
@@ -74,7 +74,7 @@ static bool directory_holds(const char *directory, const char *name, char *path,
     return arrivals_is_directory(directory) && access(path, F_OK) == 0;
 }
 
-/* Rank and share: "2 (98 %)", or what can be said instead. */
+/* Rank and share, "2 (98 %)"; "noise" if the clocks cannot tell, a dash if nothing is known. */
 static void arrivals_describe_latest(const struct ictus_arrivals *a, char *text, size_t size)
 {
     int latest = 0;
@@ -145,7 +145,7 @@ static int arrivals_print_ranks(const struct ictus_arrivals *a)
     return text_table_print(&table, "", stdout);
 }
 
-/* How a benchmark plays it. */
+/* The command that replays the pattern in a benchmark. */
 static void arrivals_print_replay(const struct ictus_arrivals *a, const char *file)
 {
     if (file && a->operation[0] && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
@@ -266,7 +266,7 @@ static int arrivals_read_written(const struct arrivals_options *o, const char *p
     return ictus_arrivals_read(path, list, why);
 }
 
-/* Whatever the word names: an archive, the statistics of a job, or a file of patterns. */
+/* Read what the word names: an archive, the statistics of a job, or a file of patterns. */
 static int arrivals_read_patterns(const struct arrivals_options *o, const char *word,
                                   struct ictus_arrivals_list *list,
                                   struct ictus_arrivals_left *left, struct ictus_why *why)

@@ -16,7 +16,7 @@ struct profile_options {
 static const struct option_row rows[] = {ROWS_PROGRESS(offsetof(struct profile_options, talk)),
                                          ROW_END};
 
-/* Print nothing of an archive that turns out to be damaged. */
+/* The table is printed only when the whole archive has been read, since it may be damaged. */
 static int profile_print(const struct profile_options *o, char **words, struct ictus_why *why)
 {
     struct progress_watch watch;
@@ -33,7 +33,8 @@ static int profile_print(const struct profile_options *o, char **words, struct i
         err = ICTUS_ERR_NOMEM;
     }
     if (!err) {
-        (void)fwrite(text, 1, size, stdout); /* the program looks at its end whether that failed */
+        (void)fwrite(text, 1, size,
+                     stdout); /* a failure is noticed when standard output is closed at the end */
     }
     free(text);
     return err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err;

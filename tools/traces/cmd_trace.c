@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
     ROW_QUIET(AT(quiet), "print no summary at the end"),
     ROW_END};
 
-/* Every process comes here with the same fault; one says so. */
+/* Every process has the same fault, and one of them reports it. */
 static int trace_fail(int err, const struct ictus_why *why)
 {
     if (command_launched_rank() == 0) {
@@ -112,7 +112,10 @@ static void trace_put_before(const char *name, const char *text)
     (void)setenv(name, whole, 1);
 }
 
-/* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library after one is looked for by name. */
+/*
+ * LD_PRELOAD is split at blanks and LD_LIBRARY_PATH is not, so a library whose path has a blank is
+ * found by name.
+ */
 static void trace_set_preload(const char *library)
 {
     char directory[PATH_MAX];
@@ -171,14 +174,17 @@ static int trace_check_directory(const struct trace_options *o, struct ictus_why
     return ICTUS_OK;
 }
 
-/* What the tracer will take: the option, or else the variable. NULL where neither says anything. */
+/* The value that the tracer will use: the option's, else the variable's. NULL if neither is set. */
 static const char *trace_given_text(const char *option, const char *variable)
 {
     const char *text = option && option[0] ? option : getenv(variable);
     return text && text[0] ? text : NULL;
 }
 
-/* A tracer must not end a program, but the command that starts both can refuse to. */
+/*
+ * The tracer must never end a program because of a wrong option, but this command, which starts
+ * both, can refuse to.
+ */
 static int trace_check_words(const struct trace_options *o, struct ictus_why *why)
 {
     const char *clock = trace_given_text(o->clock, "ICTUS_CLOCK");

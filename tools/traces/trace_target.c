@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at a program before it is traced. */
+/* Inspects a program before it is traced. */
 #include "traces/trace_target.h"
 
 #include <ictus/text.h>

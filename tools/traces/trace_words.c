@@ -89,7 +89,7 @@ static void trace_words_print_violations(FILE *out, const json_t *report, const 
     trace_words_print_duration(out, trace_words_number_of(report, prefix, "max_violation_ns"));
 }
 
-/* What could not be paired, and what is odd. */
+/* What could not be paired, and what is inconsistent. */
 static void trace_words_print_oddities(FILE *out, const json_t *report)
 {
     static const struct class_words odd[] = {
@@ -162,7 +162,7 @@ static void trace_words_print_check(FILE *out, const json_t *report)
     trace_words_print_oddities(out, report);
 }
 
-/* What the clocks' maps alone did. */
+/* The effect of the clocks' maps alone. */
 static void trace_words_print_presync(FILE *out, const json_t *report)
 {
     const char *presync = json_string_value(json_object_get(report, "presync"));

@@ -179,7 +179,7 @@ struct row_list {
     size_t count, most;
 };
 
-/* Put a row to its place among the largest of a list; the report's order decides between equals. */
+/* Insert a row among the largest of a list. Equal rows keep the report's order. */
 static void rows_keep(struct row_list *list, const json_t *row, const char *key)
 {
     size_t at = list->count < list->most ? list->count++ : list->most;
@@ -294,7 +294,7 @@ static void waits_text_print_causes(const json_t *report, const json_t *whole)
     }
 }
 
-/* The row of the critical path's that has the largest share. */
+/* The row of the critical path with the largest share. */
 static const json_t *text_longest(const json_t *report, const char *of)
 {
     const json_t *best = NULL;
