@@ -24,6 +24,7 @@ struct correction {
     struct clock_fit clocks;
     json_t *report;
     double gamma; /* of the last pass */
+    double bend;  /* the most that a clock's map changes an interval by */
     int passes;
     bool clean;        /* nothing to repair: times are only presynchronised */
     bool keep_offsets; /* nothing at all to do: the archive stays as it is */
@@ -160,9 +161,19 @@ static int correct_presynchronise(struct correction *c)
     }
     ictusi_check_fini(&stats);
     if (!err) {
+        c->bend = s->units ? ictusi_clock_maps_bend(s->units, s->unit_count) : 0;
         ictusi_session_raise(s);
     }
     return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : correct_look_as_read(c);
+}
+
+/*
+ * What is asked of an interval is asked of all that changes it: the clock's map takes its part, so
+ * that ramps get what it leaves, and at least half.
+ */
+static double correct_leave(const struct correction *c, double asked)
+{
+    return fmax(asked - c->bend, asked / 2);
 }
 
 /* B07 5.2: the largest error that is left at the end, over all locations, in ns. */
@@ -191,7 +202,7 @@ static int correct_forward(struct correction *c)
     int err = ICTUS_OK;
     c->gamma = c->options->gamma;
     for (c->passes = 1;; c->passes++) {
-        c->session.flow.decay = 1 - c->gamma;
+        c->session.flow.decay = correct_leave(c, 1 - c->gamma);
         c->session.flow.broken = 0;
         err = ictusi_session_agree(&c->session, ictusi_flow_run(&c->session.flow, FLOW_CLOCK));
         if (!err) {
@@ -223,9 +234,9 @@ static void backing_do(void *self, uint32_t location)
 {
     const struct backing *b = self;
     struct history *history = &b->correction->session.history;
-    b->err[location] =
-        ictusi_backward(&history->points, history->first[location], history->first[location + 1],
-                        b->correction->options->slope, &b->stats[location]);
+    b->err[location] = ictusi_backward(
+        &history->points, history->first[location], history->first[location + 1],
+        correct_leave(b->correction, b->correction->options->slope), &b->stats[location]);
 }
 
 /* The ramps before each jump: each location has its own. */
@@ -264,7 +275,7 @@ static int correct_amortise(struct correction *c)
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
     }
     if (!err) {
-        err = ictusi_ease(s, 1 - c->gamma, c->options->slope);
+        err = ictusi_ease(s, correct_leave(c, 1 - c->gamma), correct_leave(c, c->options->slope));
     }
     err = err ? err : correct_backward(c);
     ictusi_points_relax(points);
@@ -313,7 +324,8 @@ static void *correct_open_walk(void *self, uint32_t location)
         return NULL;
     }
     struct warp *warp = &walk->warp;
-    walk->forced.slope = c->options->slope;
+    warp->bent = c->bend > c->options->slope / 2;
+    walk->forced.slope = warp->bent ? c->options->slope : correct_leave(c, c->options->slope);
     const uint32_t source = warp_source(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
@@ -323,8 +335,8 @@ static void *correct_open_walk(void *self, uint32_t location)
     warp->start = s->history.first[source];
     warp->next = warp->start;
     warp->end = s->history.first[source + 1];
-    warp->decay = 1 - c->gamma;
-    warp->slope = c->options->slope;
+    warp->decay = correct_leave(c, 1 - c->gamma);
+    warp->slope = correct_leave(c, c->options->slope);
     ictusi_points_relax(&s->history.points); /* those of locations that are written by now */
     return walk;
 }

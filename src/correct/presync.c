@@ -244,6 +244,17 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count)
     return true;
 }
 
+double ictusi_clock_maps_bend(const struct clock_map *maps, uint64_t count)
+{
+    double largest = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < maps[i].count; k++) {
+            largest = fmax(largest, fabs(maps[i].pieces[k].slope));
+        }
+    }
+    return largest;
+}
+
 /*
  * All maps alike: what happened before what depends on differences of times alone, and these stay.
  */

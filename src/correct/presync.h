@@ -44,6 +44,9 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count);
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count);
 
+/* The largest slope of any piece, by which neighbouring events come closer or move apart. */
+double ictusi_clock_maps_bend(const struct clock_map *maps, uint64_t count);
+
 /* Make every image later. */
 void ictusi_clock_maps_raise(struct clock_map *maps, uint64_t count, int64_t ticks);
 

@@ -279,15 +279,34 @@ static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
     return out;
 }
 
+/*
+ * How long an interval was before its clock was bent, which changes it as ramps do. The archive's
+ * own offsets do not count: what they say is known, however fast the clocks drift apart.
+ */
+static int64_t warp_unbent(const struct warp *warp, uint64_t stamp)
+{
+    uint32_t hint = warp->local_hint;
+    int64_t from = (int64_t)warp->raw;
+    int64_t to = (int64_t)stamp;
+    if (warp->local) {
+        from = clock_map_at(warp->local, from, &hint);
+        to = clock_map_at(warp->local, to, &hint);
+    }
+    return to > from ? shift_minus(to, from) : 0;
+}
+
 /* In order, whatever the stamps say. */
 static int64_t warp_go_on(struct warp *warp, uint64_t stamp, int64_t time)
 {
     warp->stats.decreasing += stamp < warp->raw;
     const int64_t value = warp_next_value(warp, time);
     const int64_t out = value > warp->output ? value : warp->output;
-    if (out - warp->output != time - warp->input) {
-        warp_count_interval(&warp->stats, time - warp->input, out - warp->output);
-        warp_keep_forced(warp, time - warp->input, out - warp->output);
+    const int64_t length = time - warp->input;
+    if (out - warp->output != length) {
+        warp_count_interval(&warp->stats, length, out - warp->output);
+    }
+    if (warp->bent || out - warp->output != length) {
+        warp_keep_forced(warp, warp->bent ? warp_unbent(warp, stamp) : length, out - warp->output);
     }
     return out;
 }

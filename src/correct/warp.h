@@ -35,6 +35,7 @@ struct warp {
     uint64_t since; /* events since the last point */
     uint64_t ahead; /* events from there to the next one */
     bool calm;      /* both points stay where they are */
+    bool bent;      /* the unit's map itself may change intervals by more than is asked */
     /* What the points around say; looked up for the gap before point `around` - 1, 0: for none. */
     uint64_t around;
     int64_t lead, lead_time; /* shift of the point before, 0: none; and its time */

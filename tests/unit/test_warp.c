@@ -55,6 +55,33 @@ static void test_warp_remembers(void)
     free(unit.pieces);
 }
 
+/*
+ * A clock's map that bends by more than is asked changes intervals by itself, which is listed as
+ * forced; what the archive's offsets change is not, and where the map bends little nothing is.
+ */
+static void test_warp_bent(void)
+{
+    static const int64_t times[] = {0, 100000, 200000, 300000};
+    static const double bends[] = {0, 0, 5000, 5000}; /* the second piece: by 5 % */
+    static const double offsets[] = {0, 10000, 20000, 30000};
+    struct clock_map local;
+    struct clock_map unit;
+    REQUIRE(!ictusi_clock_map_knots(&local, times, offsets, 4));
+    REQUIRE(!ictusi_clock_map_knots(&unit, times, bends, 4));
+    for (int bent = 0; bent < 2; bent++) {
+        struct forced forced = {.slope = 0.01};
+        struct warp warp = {.local = &local, .unit = &unit, .bent = bent, .forced = &forced};
+        for (uint64_t stamp = 1000; stamp < 250000; stamp += 1000) {
+            (void)ictusi_warp_event(&warp, stamp);
+        }
+        /* The piece spans 100000 ticks after the offsets' map, which is 91 of the intervals. */
+        CHECK(bent ? forced.count >= 90 && forced.count <= 92 : forced.count == 0);
+        CHECK(!bent || (forced.list[0].was == 1100 && forced.list[0].is >= 1154));
+    }
+    free(local.pieces);
+    free(unit.pieces);
+}
+
 /* Points of one location with the given times and forward values. */
 static void set_point(struct points *points, uint64_t i, int64_t time, int64_t lead, int64_t room)
 {
@@ -209,6 +236,7 @@ int main(void)
 {
     test_warp_beyond();
     test_warp_remembers();
+    test_warp_bent();
     test_warp();
     test_warp_between();
     test_warp_behind();
