@@ -33,7 +33,6 @@ int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t 
     s->own = calloc(clocks * square + 1, sizeof *s->own);
     s->blocks = calloc(edges * square + 1, sizeof *s->blocks);
     s->right = calloc(s->n + 1, sizeof *s->right);
-    s->pinned = calloc((uint64_t)NORMAL_PINS * nb + 1, sizeof *s->pinned);
     /*
      * The dense solver needs the matrix and a scale per row. The iterative one needs a factor and
      * its scales per clock, four vectors, and the work space of ictusi_normal_draw().
@@ -43,7 +42,7 @@ int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t 
     double **const vectors = dense ? &s->scale : &s->vectors;
     *solver = malloc((room + 1) * sizeof **solver);
     *vectors = calloc((dense ? s->n : 4 * s->n + square + nb) + 1, sizeof **vectors);
-    if (!s->edges || !s->own || !s->blocks || !s->right || !s->pinned || !*solver || !*vectors) {
+    if (!s->edges || !s->own || !s->blocks || !s->right || !*solver || !*vectors) {
         ictusi_normal_fini(s);
         return ICTUS_ERR_NOMEM;
     }
@@ -56,7 +55,6 @@ void ictusi_normal_fini(struct normal *s)
     free(s->own);
     free(s->blocks);
     free(s->right);
-    free(s->pinned);
     free(s->matrix);
     free(s->scale);
     free(s->inverse);
@@ -87,8 +85,7 @@ static void matrix_add(const struct normal *s, uint64_t clock, uint64_t other, c
 /*
  * An edge's (x_b - x_a)' S (x_b - x_a) adds S at (a, a) and (b, b) and subtracts it at (a, b) and
  * (b, a): this is the Laplacian of a graph whose weights are matrices. Moving all clocks alike
- * changes none of these terms, so A would be singular without the pins and what is known of single
- * clocks.
+ * changes none of these terms, so A would be singular without what is known of single clocks.
  */
 static void matrix_fill(const struct normal *s)
 {
@@ -102,14 +99,6 @@ static void matrix_fill(const struct normal *s)
         matrix_add(s, a, b, block, -1);
         matrix_add(s, b, a, block, -1);
     }
-    for (uint64_t i = 0; i < s->n; i++) {
-        for (int f = 0; f < NORMAL_PINS; f++) {
-            const double *l = s->pinned + (uint64_t)f * s->nb;
-            for (uint64_t k = 0; k < s->n; k++) {
-                s->matrix[i * s->n + k] += s->pin * l[i % s->nb] * l[k % s->nb];
-            }
-        }
-    }
     for (uint64_t u = 0; u < s->clocks; u++) {
         matrix_add(s, u, u, normal_own(s, u), 1);
     }
@@ -122,7 +111,7 @@ static double *normal_inverse_at(const struct normal *s, uint64_t clock)
 
 /*
  * Factorise the preconditioner M (block Jacobi), which consists of the blocks on A's diagonal. Each
- * holds the clock's own terms, its part of the pins, and S of all its edges. The blocks are
+ * holds the clock's own terms and S of all its edges. The blocks are
  * principal submatrices of A, so if one is not positive definite, A is not either.
  */
 static bool diagonal_factorise(const struct normal *s)
@@ -130,12 +119,6 @@ static bool diagonal_factorise(const struct normal *s)
     const uint64_t square = (uint64_t)s->nb * s->nb;
     for (uint64_t u = 0; u < s->clocks; u++) {
         memcpy(normal_inverse_at(s, u), normal_own(s, u), square * sizeof *s->own);
-        for (uint64_t i = 0; i < square; i++) {
-            for (int f = 0; f < NORMAL_PINS; f++) {
-                const double *l = s->pinned + (uint64_t)f * s->nb;
-                normal_inverse_at(s, u)[i] += s->pin * l[i / s->nb] * l[i % s->nb];
-            }
-        }
     }
     for (uint64_t e = 0; e < s->edge_count; e++) {
         for (uint64_t i = 0; i < square; i++) {
@@ -188,11 +171,7 @@ static void edge_multiply(const struct normal *s, uint64_t e, const double *x, d
     }
 }
 
-/*
- * y = A x, without forming the matrix: the time is proportional to the number of edges. The pins
- * couple each clock with all others, but as outer products of rank one they cost only two passes
- * over x.
- */
+/* y = A x, without forming the matrix: the time is proportional to the number of edges. */
 static void normal_multiply(const struct normal *s, const double *x, double *y)
 {
     memset(y, 0, s->n * sizeof *y);
@@ -201,16 +180,6 @@ static void normal_multiply(const struct normal *s, const double *x, double *y)
     }
     for (uint64_t u = 0; u < s->clocks; u++) {
         block_multiply(normal_own(s, u), &x[u * s->nb], &y[u * s->nb], s->nb);
-    }
-    for (int f = 0; f < NORMAL_PINS; f++) {
-        const double *l = s->pinned + (uint64_t)f * s->nb;
-        double sum = 0;
-        for (uint64_t i = 0; i < s->n; i++) {
-            sum += l[i % s->nb] * x[i];
-        }
-        for (uint64_t i = 0; i < s->n; i++) {
-            y[i] += s->pin * sum * l[i % s->nb];
-        }
     }
 }
 
@@ -327,12 +296,6 @@ void ictusi_normal_draw(struct normal *s, struct rng *rng)
         for (uint64_t i = 0; i < s->nb; i++) {
             s->right[(uint64_t)s->edges[e].a * s->nb + i] -= part[i];
             s->right[(uint64_t)s->edges[e].b * s->nb + i] += part[i];
-        }
-    }
-    for (int f = 0; f < NORMAL_PINS; f++) {
-        const double share = sqrt(s->pin) * ictusi_random_normal(rng);
-        for (uint64_t i = 0; i < s->n; i++) {
-            s->right[i] += share * s->pinned[(uint64_t)f * s->nb + i % s->nb];
         }
     }
 }

@@ -3,15 +3,14 @@
  * The normal equations of one step of a clock model, in their natural shape. With a block of nb
  * unknowns per clock,
  *
- *       A = sum over clocks of O_u + sum over edges of (b - a)' S_ab (b - a) + pin sum_f l_f' l_f
+ *       A = sum over clocks of O_u + sum over edges of (b - a)' S_ab (b - a)
  *
- * where O_u holds what is known of one clock, S_ab what is known of the difference of two, and l_f
- * is a functional of the mean clock. A few clocks are solved for densely (Cholesky), many by
- * conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the clocks' own blocks: A is
- * the Laplacian of a graph with matrices as weights, and a step of the iteration costs time in
- * proportion to the edges. The errors of many clocks are estimated by random draws. As A is a sum
- * of squares, a random vector b with covariance A takes only a few normal random numbers per edge,
- * and A^-1 b has the covariance A^-1.
+ * where O_u holds what is known of one clock, and S_ab what is known of the difference of two. A
+ * few clocks are solved for densely (Cholesky), many by conjugate gradients (Hestenes and Stiefel
+ * 1952), preconditioned by the clocks' own blocks: A is the Laplacian of a graph with matrices as
+ * weights, and a step of the iteration costs time in proportion to the edges. The errors of many
+ * clocks are estimated by random draws. As A is a sum of squares, a random vector b with covariance
+ * A takes only a few normal random numbers per edge, and A^-1 b has the covariance A^-1.
  */
 #ifndef ICTUS_CAUSALITY_CLOCK_NORMAL_H
 #define ICTUS_CAUSALITY_CLOCK_NORMAL_H
@@ -28,8 +27,6 @@ struct normal_edge {
     uint32_t a, b;
 };
 
-enum { NORMAL_PINS = 2 };
-
 struct normal {
     uint32_t clocks, nb;
     uint64_t n; /* clocks x nb */
@@ -38,16 +35,14 @@ struct normal {
     double *own;    /* clocks x nb x nb */
     double *blocks; /* edges x nb x nb */
     double *right;  /* n; the solution after ictusi_normal_solve() */
-    double *pinned; /* pins x nb: l_f, which is the same for each clock */
-    double pin;     /* weight of the sums of l_f over all clocks */
     bool dense;
     double *matrix, *scale;    /* dense: n x n and n */
     double *inverse, *vectors; /* else: clocks x (nb + 1) x nb, factors and scales; work space */
 };
 
 /*
- * Allocate room for this many clocks and edges. The caller fills them in, and pinned and pin.
- * dense: store the whole matrix. Errors: ICTUS_ERR_NOMEM.
+ * Allocate room for this many clocks and edges, which the caller fills in. dense: store the whole
+ * matrix. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t edges, bool dense);
 void ictusi_normal_fini(struct normal *s);

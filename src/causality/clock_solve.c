@@ -28,8 +28,8 @@ static const double most_asymmetry = 0.58; /* sd if nothing is known: uniform in
 static const double usual_counts = 3;      /* the usual asymmetry counts as this many pairs */
 static const double least_half_trip = 0.2; /* us */
 static const double huber = 1.5;           /* limit for second differences and levels, in sd */
-static const double mean_pin = 1e4; /* weight that fixes the mean clock, which cannot be observed */
-static const double level_damping = 1e-6; /* holds whatever no data determine */
+static const double pin = 1e4;             /* weight that fixes the clock that shows the time */
+static const double level_damping = 1e-6;  /* holds whatever no data determine */
 static const double delay_damping = 1e-7;
 static const double hardly = 1e-12; /* damping for the errors, which it must not reduce */
 
@@ -128,24 +128,16 @@ static void clock_solve_add_prior(struct solving *s, uint32_t u, const double *l
 }
 
 /*
- * Fix the level and slope of the mean clock, and damp the steps. The solver itself adds the matrix
- * of the pins (clock_normal.h); only their right-hand side is added here.
+ * Fix the level and slope of the clock that shows the time, and damp the steps. What moves all
+ * clocks alike cannot be observed, so something has to be fixed. If it were the mean clock, a clock
+ * that nothing contradicts would move relative to the reference whenever others are mended.
  */
 static void clock_solve_add_pins(struct solving *s)
 {
-    const uint32_t p = s->m->clocks;
-    for (int f = 0; f < NORMAL_PINS; f++) {
-        const double *l = s->normal.pinned + (uint64_t)f * s->nb;
-        double mean = 0;
-        for (uint32_t u = 0; u < p; u++) {
-            mean += functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
-        }
-        for (uint64_t i = 0; i < s->normal.n; i++) {
-            s->normal.right[i] -= s->normal.pin * mean * l[i % s->nb];
-        }
-    }
+    clock_solve_add_prior(s, s->m->reference, s->level, pin);
+    clock_solve_add_prior(s, s->m->reference, s->slope, pin);
     const double damping = s->posterior ? hardly : level_damping;
-    for (uint32_t u = 0; u < p; u++) {
+    for (uint32_t u = 0; u < s->m->clocks; u++) {
         double *block = clock_solve_own_block(s, u);
         for (uint32_t i = 0; i < s->nb; i++) {
             for (uint32_t k = 0; k < s->nb; k++) {
@@ -164,7 +156,7 @@ static void clock_solve_add_oscillators(struct solving *s)
     const struct clock_model *m = s->m;
     const double drift = drift_sd * m->length;
     /* Clocks that once agreed may have drifted apart since. */
-    const double scale = s->posterior ? hypot(level_scale, drift) : level_scale;
+    const double scale = hypot(level_scale, drift);
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double level =
             fabs(functional_value(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / scale;
@@ -546,9 +538,6 @@ int ictusi_solving_init(struct solving *s)
     s->ratios = s->side + s->nb;
     clock_solve_set_functionals(s);
     clock_solve_set_edges(s);
-    memcpy(s->normal.pinned, s->level, s->nb * sizeof *s->level);
-    memcpy(s->normal.pinned + s->nb, s->slope, s->nb * sizeof *s->slope);
-    s->normal.pin = mean_pin / m->clocks / m->clocks;
     unknowns_from_phi(s);
     return ICTUS_OK;
 }

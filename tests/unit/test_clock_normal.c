@@ -40,15 +40,12 @@ static void fill_system(struct normal *s)
         }
     }
     for (uint64_t u = 0; u < FEW; u++) {
-        s->own[u * BLOCK] = 1e-3;
-        s->own[u * BLOCK + 3] = 1e-2;
+        s->own[u * BLOCK] = u ? 1e-3 : 10;
+        s->own[u * BLOCK + 3] = u ? 1e-2 : 10;
     }
     for (uint32_t i = 0; i < FEW * NB; i++) {
         s->right[i] = ictusi_random_normal(&rng);
     }
-    s->pinned[0] = 1;
-    s->pinned[3] = 1;
-    s->pin = 10;
 }
 
 static void test_gradients(void)
@@ -296,6 +293,37 @@ static void test_lean_chain(void)
     ictusi_delays_fini(&d);
 }
 
+/*
+ * Messages one way only contradict the second clock by 100 us, and nothing else. It is mended; the
+ * third clock, which nothing contradicts, stays where it is relative to the clock that shows the
+ * time.
+ */
+static void test_others_stay(void)
+{
+    enum { CLOCKS = 3, KNOTS = 2, CELLS = 12, CELL = 1000000, LENGTH = CELLS * CELL };
+    const struct model_walk lines = {.strength = 0};
+    struct least_delays d;
+    struct clock_model m;
+    REQUIRE(!ictusi_clock_model_init(&m, CLOCKS, KNOTS, LENGTH * 1e-3));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, LENGTH);
+    for (int64_t c = 0; c < CELLS; c++) {
+        const int64_t at = c * CELL + CELL / 2;
+        const int64_t wait = c * 7 % 5 * 100;
+        ictusi_delays_add(&d, 0, 1, at, -100000 + wait);
+        ictusi_delays_add(&d, 1, 2, at, 900000 + wait);
+    }
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(!ictusi_clock_model_see(&m, &d, 1e-3));
+    REQUIRE(!ictusi_clock_model_solve(&m, &lines, -1, 12, true));
+    for (int k = 0; k < KNOTS; k++) {
+        CHECK_NEAR(m.phi[KNOTS + k] - m.phi[k], -100, 2);
+        CHECK_NEAR(m.phi[2 * KNOTS + k] - m.phi[k], 0, 2);
+    }
+    ictusi_clock_model_fini(&m);
+    ictusi_delays_fini(&d);
+}
+
 enum { MANY = CHECK_SANITIZED ? 200 : 1000, SPAN_NS = 1000000000, TALKS = 3 };
 
 static double true_ns(uint32_t clock, double position)
@@ -377,6 +405,7 @@ int main(void)
     test_bounds_stay();
     test_bounds_only();
     test_lean_chain();
+    test_others_stay();
     test_thousand_clocks();
     return check_result();
 }
