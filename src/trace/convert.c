@@ -187,13 +187,16 @@ static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
 
 /*
  * A region was entered; calls have a third word, the number of the place they came from. A region
- * without a number in the archive (its log line is lost) is left out, and so will be its leave.
+ * without a number in the archive (its log line is lost) is left out, and so will be its leave;
+ * such calls are counted.
  */
 static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const unsigned region = record_small(head);
     k->enter_time = time_of(k, p[1]);
-    if (region_of(k, region) != KEYMAP_NONE && walk_push(k, region)) {
+    if (region_of(k, region) == KEYMAP_NONE) {
+        k->c->unnamed++;
+    } else if (walk_push(k, region)) {
         OTF2_AttributeList *attributes = record_words(head) > 2 ? convert_with_site(k, p[2]) : NULL;
         walk_wrote(k, OTF2_EvtWriter_Enter(k->w, attributes, k->enter_time, region_of(k, region)));
     }

@@ -20,7 +20,7 @@ struct conversion {
     bool local; /* leave times on the local clock */
     int counters;
     /* Results; first and last hold over all files converted with this structure. */
-    uint64_t events, raw_bytes, clamped;
+    uint64_t events, raw_bytes, clamped, unnamed; /* unnamed: calls of unknown functions */
     int64_t first_local, last_local;
     uint64_t last;
 };

@@ -92,6 +92,7 @@ int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing 
     ictusi_teams_free(&c.teams);
     result->events = c.events;
     result->raw_bytes = c.raw_bytes;
+    result->lost += c.unnamed;
     result->clamped = c.clamped;
     result->jump_ns = log->timeline.jump_ns;
     result->ended = log->ended;

@@ -254,7 +254,7 @@ static void write_mpi_say_summary(const struct tracer *t, const struct ictus_tra
                       (unsigned long long)s->processes, s->length_s, per_event, s->sigma_ns,
                       s->bound_ns, (unsigned long long)t->syncs);
     if (s->lost) {
-        ictusi_tracer_say("%llu calls are missing because the buffer was full",
+        ictusi_tracer_say("%llu calls are missing because the buffer or the disk was full",
                           (unsigned long long)s->lost);
     }
     if (s->untracked) {

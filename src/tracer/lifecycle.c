@@ -106,9 +106,6 @@ static int lifecycle_open_log(struct tracer *t, struct ictus_why *why)
     if (t->log_fd < 0) {
         return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
     }
-    if (t->early_bytes && write(t->log_fd, t->early_log, t->early_bytes) < 0) {
-        return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
-    }
     return ICTUS_OK;
 }
 
@@ -469,6 +466,7 @@ bool ictusi_tracer_finish(const void *from)
         recorder_make_room(r);
         recorder_prepare_call(r, FUNCTION_MPI_Finalize, trace_site(from));
         recorder_enter_call(r);
+        r->lost += (r->after & AFTER_DIVERTED) == AFTER_FULL;
     }
     (void)ictusi_tracer_sync();
     if (seen) {
@@ -494,6 +492,12 @@ void ictusi_tracer_end(void)
     }
     ictusi_tracer_log("E\t%llu\t%llu", (unsigned long long)lost,
                       (unsigned long long)atomic_load(&t->untracked));
+    if (t->kept_bytes) {
+        (void)fprintf(stderr,
+                      "ictus trace: no space for the last %zu bytes of %.200s/%d.log; the trace "
+                      "will lack what they describe\n",
+                      t->kept_bytes, t->setup.directory, t->rank);
+    }
     t->ended = true;
 }
 
@@ -501,6 +505,8 @@ void ictusi_tracer_release(void)
 {
     struct tracer *t = &ictusi_tracer;
     ictusi_tally_close(&t->tally);
+    free(t->kept_log);
+    t->kept_log = NULL;
     ictus_clock_free(t->clock);
     t->clock = NULL;
     (void)REAL(Group_free)(&t->world);

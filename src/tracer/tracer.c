@@ -8,13 +8,16 @@
 #include "tracer/real.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-struct tracer ictusi_tracer = {.lock = PTHREAD_MUTEX_INITIALIZER, .log_fd = -1};
+struct tracer ictusi_tracer = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .log_lock = PTHREAD_MUTEX_INITIALIZER, .log_fd = -1};
 __thread struct recorder *ictusi_tracer_self __attribute__((tls_model("initial-exec")));
 __thread struct recorder *ictusi_tracer_active __attribute__((tls_model("initial-exec")));
 
@@ -139,18 +142,67 @@ void ictusi_tracer_mute(bool muted)
     }
 }
 
-/* Keep a line for when there is a file. */
-static void tracer_log_early(const char *text, size_t length)
+/* Keep text for when there is a file, or room on its disk. */
+static void tracer_log_keep(struct tracer *t, const char *text, size_t length)
 {
-    struct tracer *t = &ictusi_tracer;
-    (void)pthread_mutex_lock(&t->lock);
-    char *all = realloc(t->early_log, t->early_bytes + length);
+    char *all = realloc(t->kept_log, t->kept_bytes + length);
     if (all) {
-        memcpy(all + t->early_bytes, text, length);
-        t->early_log = all;
-        t->early_bytes += length;
+        memcpy(all + t->kept_bytes, text, length);
+        t->kept_log = all;
+        t->kept_bytes += length;
     }
-    (void)pthread_mutex_unlock(&t->lock);
+}
+
+/* Beyond the limit of a process's files the kernel would end the program by SIGXFSZ. */
+static bool tracer_log_may_grow(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
+/*
+ * The disk may be full from the next line on, by others' files or by our own events. What says what
+ * the last events mean, and how many calls were lost, has its room before. Where that cannot be had
+ * the line itself may still fit.
+ */
+static void tracer_log_reserve(struct tracer *t)
+{
+    enum { LOG_AHEAD = 8192 };
+    const uint64_t wanted = t->log_bytes + LOG_AHEAD;
+    if (t->log_bytes + LOG_AHEAD / 2 > t->log_reserved && tracer_log_may_grow(wanted) &&
+        fallocate(t->log_fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)wanted) == 0) {
+        t->log_reserved = wanted;
+    }
+}
+
+/* @return the bytes written */
+static size_t tracer_log_write(struct tracer *t, const char *text, size_t length)
+{
+    if (t->log_fd < 0 || !tracer_log_may_grow(t->log_bytes + length)) {
+        return 0;
+    }
+    tracer_log_reserve(t);
+    const ssize_t done = write(t->log_fd, text, length);
+    t->log_bytes += done < 0 ? 0 : (uint64_t)done;
+    return done < 0 ? 0 : (size_t)done;
+}
+
+/* What finds no room is kept, and written before any later line. One write a line: a kill leaves
+ * whole ones. */
+static void tracer_log_line(struct tracer *t, const char *text, size_t length)
+{
+    (void)pthread_mutex_lock(&t->log_lock);
+    if (t->kept_bytes) {
+        const size_t done = tracer_log_write(t, t->kept_log, t->kept_bytes);
+        t->kept_bytes -= done;
+        memmove(t->kept_log, t->kept_log + done, t->kept_bytes);
+    }
+    const size_t done = t->kept_bytes ? 0 : tracer_log_write(t, text, length);
+    if (done < length) {
+        tracer_log_keep(t, text + done, length - done);
+    }
+    (void)pthread_mutex_unlock(&t->log_lock);
 }
 
 void ictusi_tracer_log(const char *format, ...)
@@ -178,12 +230,7 @@ void ictusi_tracer_log(const char *format, ...)
         va_end(list);
     }
     text[length] = '\n';
-    /* One write a line: lines of different threads do not mix, and a kill leaves whole ones. */
-    if (ictusi_tracer.log_fd < 0) {
-        tracer_log_early(text, (size_t)length + 1);
-    } else if (write(ictusi_tracer.log_fd, text, (size_t)length + 1) < 0) {
-        atomic_store(&ictusi_tracer.log_failed, true);
-    }
+    tracer_log_line(&ictusi_tracer, text, (size_t)length + 1);
     if (text != small) {
         free(text);
     }

@@ -59,7 +59,6 @@ struct tracer {
     _Atomic uint64_t untracked; /* requests that found the table full */
     _Atomic uint64_t lost;      /* calls of threads that had no file */
     _Atomic bool muted;         /* recording is switched off */
-    _Atomic bool log_failed;    /* a line of the log could not be written */
     _Atomic bool spawns_told;   /* that spawned processes cannot be traced */
     /* Threads: recorders ever made, and those whose threads have ended and that can be reused. */
     pthread_mutex_t lock;
@@ -69,8 +68,11 @@ struct tracer {
     struct recorder *spare[TRACER_THREADS_MAX];
     uint32_t spare_count;
     uint64_t windows_left; /* bytes for windows of threads to come */
-    char *early_log;       /* lines from before there was a file */
-    size_t early_bytes;
+    /* The log: lines from before there was a file, or for which its disk had no room. */
+    pthread_mutex_t log_lock;
+    char *kept_log;
+    size_t kept_bytes;
+    uint64_t log_bytes, log_reserved; /* of its file */
     bool forked; /* this is a child of the traced process */
     bool ended;  /* the recording is whole */
     struct metric_set metrics;

@@ -4,11 +4,13 @@
  * (without MPI_Finalize), abort-one and exit-one (rank 1 alone, while the others are in a barrier),
  * inside (a signal ends rank 1 while it waits in MPI_Recv), fork (a child that goes on and ends),
  * noinit, comms (a thousand at once), freed (requests that are still active), uneven (rank 0 calls
- * much more often), toggle (a thread switches recording while another calls). It speaks the user's
- * language. Every rank prints, before that, how many barriers it has left behind.
+ * much more often), toggle (a thread switches recording while another calls), fill (the disk of the
+ * file MISHAP_FILLER is full meanwhile). It speaks the user's language. Every rank prints, before
+ * that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,6 +33,24 @@ static void make_comms(void)
         MPI_Barrier(copies[i]);
         MPI_Comm_free(&copies[i]);
     }
+}
+
+/* Communicators are made while the disk has no room, which it has again later. */
+static void make_comms_on_a_full_disk(int rank)
+{
+    static const char zeros[4096];
+    const char *path = getenv("MISHAP_FILLER");
+    const int fd = rank == 0 && path ? open(path, O_WRONLY | O_CREAT, 0666) : -1;
+    while (fd >= 0 && write(fd, zeros, sizeof(zeros)) > 0) {
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    make_comms();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (fd >= 0) {
+        (void)close(fd);
+        (void)unlink(path);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Sends whose requests are freed before they can be complete, and their handles used again. */
@@ -147,6 +167,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "comms") == 0) {
         make_comms();
+    }
+    if (strcmp(how, "fill") == 0) {
+        make_comms_on_a_full_disk(rank);
     }
     if (strcmp(how, "freed") == 0) {
         free_requests(rank);

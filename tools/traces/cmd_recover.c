@@ -44,6 +44,17 @@ static void recover_tell(const struct recover_options *o, const char *directory,
                "between them are wrong by as much",
                s->jump_ns * 1e-9);
     }
+    if (s->lost) {
+        printf("\n%llu calls are missing because the buffer or the disk was full",
+               (unsigned long long)s->lost);
+    }
+    if (s->untracked) {
+        printf("\n%llu requests could not be followed", (unsigned long long)s->untracked);
+    }
+    if (s->clamped) {
+        printf("\na clock went backwards %llu times; those events have the latest time seen before",
+               (unsigned long long)s->clamped);
+    }
     printf("\n%llu processes did not reach MPI_Finalize, %llu left nothing\n",
            (unsigned long long)s->cut, (unsigned long long)s->missing);
 }
