@@ -482,10 +482,7 @@ void ictusi_tracer_end(void)
     struct tracer *t = &ictusi_tracer;
     atomic_store(&t->state, TRACER_DONE);
     ictusi_openmp_finish();
-    uint64_t lost = atomic_load(&t->lost);
-    for (uint32_t i = 0; i < t->recorder_count; i++) {
-        lost += t->recorders[i]->lost;
-    }
+    const uint64_t lost = ictusi_tracer_count_lost(t);
     tracer_rest(t);
     if (t->tally.image) {
         __atomic_store_n(&t->tally.image->ended, 1, __ATOMIC_RELEASE);

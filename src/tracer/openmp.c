@@ -282,7 +282,7 @@ static void openmp_member_begin(struct openmp_team *team, union ompt_word *task,
     atomic_fetch_add(&team->users, 1);
     *member =
         (struct openmp_member){.team = team, .outer = self ? self->member : NULL, .size = size};
-    team->threads[index] = self && self->fd >= 0 ? self->thread : NO_THREAD;
+    team->threads[index] = self && self->window ? self->thread : NO_THREAD;
     task->ptr = member;
     if (self) {
         __atomic_store_n(&self->member, member, __ATOMIC_RELEASE);

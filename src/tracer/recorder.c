@@ -98,19 +98,24 @@ static int recorder_map_window(struct recorder *r)
     return 0;
 }
 
+static void recorder_path(const struct recorder *r, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/%u.%u.events", r->setup->directory, r->setup->rank, r->thread);
+}
+
 /*
  * O_EXCL: a file of that name is another job's or an earlier try's, and is not to be written over.
  */
-static int recorder_open_file(struct recorder *r, const struct recorder_setup *setup)
+static int recorder_create_file(struct recorder *r)
 {
     char path[4096];
-    struct raw_header header = {.table_hash = setup->table_hash,
+    struct raw_header header = {.table_hash = r->setup->table_hash,
                                 .window_bytes = r->window_bytes,
-                                .rank = setup->rank,
+                                .rank = r->setup->rank,
                                 .thread = r->thread,
                                 .pid = (uint64_t)getpid()};
     memcpy(header.magic, RAW_MAGIC, sizeof(header.magic));
-    (void)snprintf(path, sizeof(path), "%s/%u.%u.events", setup->directory, setup->rank, r->thread);
+    recorder_path(r, path, sizeof(path));
     r->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (r->fd < 0) {
         return -1;
@@ -125,17 +130,56 @@ static int recorder_open_file(struct recorder *r, const struct recorder_setup *s
 }
 
 /*
- * next_request: the thread's number above 40 bits of counter, from 1 on, as 0 stands for none. A
- * recorder that has no file is made all the same: calls are followed through it (communicators,
- * requests) as through any other, and counted as lost.
+ * A program's limit of open files is meant for its own: only the first threads' files stay open,
+ * those of the others are opened when they grow. errno stays.
  */
-struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
-                                        size_t window_bytes)
+static void recorder_close_file(struct recorder *r)
+{
+    enum { FILES_OPEN = 16 };
+    const int why = errno;
+    if (r->fd >= 0 && r->thread >= FILES_OPEN) {
+        (void)close(r->fd);
+        r->fd = -1;
+    }
+    errno = why;
+}
+
+static int recorder_open_file(struct recorder *r)
+{
+    char path[4096];
+    if (r->fd < 0) {
+        recorder_path(r, path, sizeof(path));
+        r->fd = open(path, O_RDWR | O_CLOEXEC);
+    }
+    return r->fd < 0 ? -1 : 0;
+}
+
+/* A file without a window is removed: a thread to come may find room for one of that name. */
+static int recorder_begin_file(struct recorder *r)
+{
+    char path[4096];
+    const int failed = recorder_create_file(r) || recorder_map_window(r);
+    if (failed && r->fd >= 0) {
+        const int why = errno;
+        recorder_path(r, path, sizeof(path));
+        (void)unlink(path);
+        (void)close(r->fd);
+        r->fd = -1;
+        errno = why;
+    }
+    recorder_close_file(r);
+    return failed;
+}
+
+/* next_request: the thread's number above 40 bits of counter, from 1 on, as 0 stands for none. */
+static struct recorder *recorder_allocate(const struct recorder_setup *setup, uint32_t thread,
+                                          size_t window_bytes)
 {
     struct recorder *r = calloc(1, sizeof(*r));
     if (!r) {
         return NULL;
     }
+    r->setup = setup;
     r->thread = thread;
     r->clock = setup->clock;
     r->kind = setup->kind;
@@ -145,6 +189,29 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->type = MPI_DATATYPE_NULL;
     r->next_request = (uint64_t)thread << 40 | 1;
     r->fd = -1;
+    return r;
+}
+
+/*
+ * It is made although it has no file: calls are followed through it (communicators, requests) as
+ * through any other, and counted as lost.
+ */
+struct recorder *ictusi_recorder_create_bare(const struct recorder_setup *setup)
+{
+    struct recorder *r = recorder_allocate(setup, RECORDER_BARE, 0);
+    if (r) {
+        ictusi_recorder_divert(r, AFTER_FULL);
+    }
+    return r;
+}
+
+struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
+                                        size_t window_bytes)
+{
+    struct recorder *r = recorder_allocate(setup, thread, window_bytes);
+    if (!r) {
+        return NULL;
+    }
     if (setup->tally) {
         r->counted = malloc(COUNTED_PLACES * sizeof(*r->counted));
         if (!r->counted) {
@@ -155,7 +222,7 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
             r->counted[i] = (struct counted){.place = COUNTED_NOWHERE};
         }
         ictusi_recorder_divert(r, AFTER_TALLY);
-    } else if (recorder_open_file(r, setup) || recorder_map_window(r)) {
+    } else if (recorder_begin_file(r)) {
         const int why = errno;
         ictusi_recorder_divert(r, AFTER_FULL);
         errno = why;
@@ -263,13 +330,15 @@ void ictusi_recorder_switch(struct recorder *r)
     uint64_t *old = r->window;
     /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
     ictusi_recorder_rest(r);
-    if (recorder_map_window(r)) {
+    if (recorder_open_file(r) || recorder_map_window(r)) {
+        recorder_close_file(r);
         recorder_fill(r, errno);
         return;
     }
     /* Start writing the old window to the disk, so that dirty pages do not pile up. */
     (void)sync_file_range(r->fd, (off_t)(r->file_bytes - 2 * r->window_bytes),
                           (off_t)r->window_bytes, SYNC_FILE_RANGE_WRITE);
+    recorder_close_file(r);
     (void)munmap(old, r->window_bytes);
     r->open = NULL;
     r->flush_from = from;

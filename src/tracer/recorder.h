@@ -40,6 +40,11 @@ enum recorder_after {
 /* Room for the records of a diverted call, or their last ones. */
 enum { SCRATCH_WORDS = 256 };
 
+/* The number of all recorders that cannot have one of their own: see TRACER_THREADS_MAX. */
+enum { RECORDER_BARE = 1 << 23 };
+
+struct recorder_setup;
+
 struct recorder {
     uint64_t *pos;     /* where the next record goes */
     uint64_t *soft;    /* beyond this the window is to be switched; some records before its end */
@@ -76,8 +81,10 @@ struct recorder {
     uint64_t *window;
     size_t window_bytes;
     uint64_t file_bytes, limit_bytes;
-    int fd;
+    const struct recorder_setup *setup;
+    int fd; /* -1: there is none, or it is opened when it grows */
     uint32_t thread;
+    struct recorder *next_bare;   /* of the tracer's list of those without a file */
     struct metric_events *events; /* of perf, or NULL */
     /* Of OpenMP: in which team the thread is, and what it forked before. */
     struct openmp_member *member;
@@ -99,11 +106,14 @@ struct recorder_setup {
 
 /*
  * Make a thread's file and first window. Where they cannot be had the recorder has no room from the
- * start (AFTER_FULL): the thread's calls are followed and counted as lost.
+ * start (AFTER_FULL): the thread's calls are followed and counted as lost. setup must outlive it.
  * @return NULL without memory; errno says why there is no file
  */
 struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
                                         size_t window_bytes);
+
+/* One that never has a file, for more threads than have numbers. @return NULL without memory */
+struct recorder *ictusi_recorder_create_bare(const struct recorder_setup *setup);
 
 /* Send records to the scratch area from here on, for a reason that did not hold before. */
 void ictusi_recorder_divert(struct recorder *recorder, enum recorder_after reason);

@@ -21,16 +21,51 @@ struct tracer ictusi_tracer = {
 __thread struct recorder *ictusi_tracer_self __attribute__((tls_model("initial-exec")));
 __thread struct recorder *ictusi_tracer_active __attribute__((tls_model("initial-exec")));
 
-/* A recorder of the process; one that has no file is nobody's but its thread's. */
+/* A recorder of the process; one that has no file is its thread's, and known while that lives. */
 static struct recorder *recorder_make(struct tracer *t)
 {
     const uint64_t window = ictusi_settings_window(&t->settings, t->windows_left);
-    struct recorder *r = ictusi_recorder_create(&t->setup, t->recorder_count, window);
+    struct recorder *r = t->recorder_count < TRACER_THREADS_MAX
+                             ? ictusi_recorder_create(&t->setup, t->recorder_count, window)
+                             : ictusi_recorder_create_bare(&t->setup);
     if (r && !(r->after & AFTER_FULL)) {
         t->windows_left -= window < t->windows_left ? window : t->windows_left;
         t->recorders[t->recorder_count++] = r;
+    } else if (r) {
+        r->next_bare = t->bare;
+        t->bare = r;
     }
     return r;
+}
+
+/* What its calls were is forgotten, but not how many they were. */
+static void recorder_drop_bare(struct tracer *t, struct recorder *r)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    struct recorder **link = &t->bare;
+    while (*link && *link != r) {
+        link = &(*link)->next_bare;
+    }
+    if (*link) {
+        *link = r->next_bare;
+    }
+    t->lost += r->lost;
+    (void)pthread_mutex_unlock(&t->lock);
+    ictusi_recorder_free(r);
+}
+
+uint64_t ictusi_tracer_count_lost(struct tracer *t)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    uint64_t lost = t->lost;
+    for (uint32_t i = 0; i < t->recorder_count; i++) {
+        lost += t->recorders[i]->lost;
+    }
+    for (const struct recorder *r = t->bare; r; r = r->next_bare) {
+        lost += r->lost;
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+    return lost;
 }
 
 /* Take over the recorder of a thread that has ended, or make one. */
@@ -75,8 +110,7 @@ void ictusi_tracer_thread_ended(void *recorder)
     ictusi_tracer_metrics_leave(r);
     r->member = NULL;
     if ((r->after & AFTER_FULL) && !r->window) {
-        atomic_fetch_add(&t->lost, r->lost);
-        ictusi_recorder_free(r);
+        recorder_drop_bare(t, r);
         return;
     }
     (void)pthread_mutex_lock(&t->lock);

@@ -57,7 +57,6 @@ struct tracer {
     struct sites sites;
     struct tally tally;         /* with --statistics */
     _Atomic uint64_t untracked; /* requests that found the table full */
-    _Atomic uint64_t lost;      /* calls of threads that had no file */
     _Atomic bool muted;         /* recording is switched off */
     _Atomic bool spawns_told;   /* that spawned processes cannot be traced */
     /* Threads: recorders ever made, and those whose threads have ended and that can be reused. */
@@ -67,14 +66,16 @@ struct tracer {
     uint32_t recorder_count;
     struct recorder *spare[TRACER_THREADS_MAX];
     uint32_t spare_count;
+    struct recorder *bare; /* the recorders without a file, of living threads */
+    uint64_t lost;         /* calls of threads that had no file and have ended */
     uint64_t windows_left; /* bytes for windows of threads to come */
     /* The log: lines from before there was a file, or for which its disk had no room. */
     pthread_mutex_t log_lock;
     char *kept_log;
     size_t kept_bytes;
     uint64_t log_bytes, log_reserved; /* of its file */
-    bool forked; /* this is a child of the traced process */
-    bool ended;  /* the recording is whole */
+    bool forked;                      /* this is a child of the traced process */
+    bool ended;                       /* the recording is whole */
     struct metric_set metrics;
     struct ompt_tool openmp; /* what OpenMP's library is told of us */
     uint64_t sample_ticks;   /* between samples of a thread */
@@ -99,6 +100,9 @@ struct recorder *ictusi_tracer_join(void);
 
 /* A thread ends: its recorder waits for another one. The destructor of the tracer's key. */
 void ictusi_tracer_thread_ended(void *recorder);
+
+/* The calls so far that found no room, of all threads. */
+uint64_t ictusi_tracer_count_lost(struct tracer *t);
 
 /* A call of a function that is hidden or whose first call this is. */
 void ictusi_tracer_unusual(struct recorder *r, unsigned function);

@@ -5,8 +5,8 @@
  * inside (a signal ends rank 1 while it waits in MPI_Recv), fork (a child that goes on and ends),
  * noinit, comms (a thousand at once), freed (requests that are still active), uneven (rank 0 calls
  * much more often), toggle (a thread switches recording while another calls), fill (the disk of the
- * file MISHAP_FILLER is full meanwhile). It speaks the user's language. Every rank prints, before
- * that, how many barriers it has left behind.
+ * file MISHAP_FILLER is full meanwhile), bare (threads that can have no file, and never end). It
+ * speaks the user's language. Every rank prints, before that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,40 @@ static void make_comms_on_a_full_disk(int rank)
         (void)unlink(path);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void *call_and_stay(void *meet)
+{
+    int size = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    }
+    pthread_barrier_wait(meet);
+    for (;;) {
+        (void)pause();
+    }
+    return NULL;
+}
+
+/* Threads that begin while no file can be opened, and are there until the program ends. */
+static void call_without_files(void)
+{
+    enum { STAYING = 3 };
+    static pthread_barrier_t meet;
+    struct rlimit files;
+    pthread_t thread;
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = files.rlim_max};
+    if (pthread_barrier_init(&meet, NULL, STAYING + 1) || setrlimit(RLIMIT_NOFILE, &none)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = 0; i < STAYING; i++) {
+        if (pthread_create(&thread, NULL, call_and_stay, &meet)) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    pthread_barrier_wait(&meet);
+    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* Sends whose requests are freed before they can be complete, and their handles used again. */
@@ -167,6 +202,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "comms") == 0) {
         make_comms();
+    }
+    if (strcmp(how, "bare") == 0) {
+        call_without_files();
     }
     if (strcmp(how, "fill") == 0) {
         make_comms_on_a_full_disk(rank);

@@ -77,27 +77,29 @@ static unsigned window_read(const uint64_t *window, uint64_t *next, int *flushes
     return at;
 }
 
-static void windows_are_whole(const char *directory)
+/* Of a thread whose file stays open, or is opened for each window. */
+static void windows_are_whole(const char *directory, uint32_t thread)
 {
     static uint64_t file[LIMIT / 8 + 1];
     char path[256];
     struct recorder_setup setup = {
         .rank = 3, .table_hash = 0xabcdef, .limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};
     (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
-    struct recorder *r = ictusi_recorder_create(&setup, 5, WINDOW_BYTES);
+    struct recorder *r = ictusi_recorder_create(&setup, thread, WINDOW_BYTES);
     REQUIRE(r && !r->after);
+    CHECK((r->fd >= 0) == (thread < 16));
     const uint64_t written = windows_fill(r);
     CHECK(r->after & AFTER_FULL);
     CHECK(recorder_request(r) == 0);
     ictusi_recorder_free(r);
-    (void)snprintf(path, sizeof(path), "%s/3.5.events", directory);
+    (void)snprintf(path, sizeof(path), "%s/3.%u.events", directory, thread);
     FILE *in = fopen(path, "rb");
     REQUIRE(in);
     CHECK(fread(file, 1, sizeof(file), in) == LIMIT);
     (void)fclose(in);
     const struct raw_header *header = (const struct raw_header *)file;
     CHECK(memcmp(header->magic, RAW_MAGIC, 8) == 0 && header->table_hash == 0xabcdef);
-    CHECK(header->window_bytes == WINDOW_BYTES && header->rank == 3 && header->thread == 5);
+    CHECK(header->window_bytes == WINDOW_BYTES && header->rank == 3 && header->thread == thread);
     CHECK(header->pid == (uint64_t)getpid());
     uint64_t next = 1;
     int flushes = 0;
@@ -131,8 +133,13 @@ static void without_a_file(const char *directory)
             CHECK(r->pos > r->scratch && r->pos <= r->scratch + SCRATCH_WORDS);
         }
         ictusi_recorder_free(r);
+        /* The name is free for a thread that finds room. */
+        CHECK(access(path, F_OK) != 0);
     }
-    CHECK(unlink(path) == 0);
+    /* More threads than can have a number. */
+    struct recorder *bare = ictusi_recorder_create_bare(&setup);
+    REQUIRE(bare && bare->after == AFTER_FULL && bare->fd < 0);
+    ictusi_recorder_free(bare);
     ictusi_recorder_free(NULL);
 }
 
@@ -172,7 +179,8 @@ int main(void)
 {
     char directory[] = "/tmp/ictus-recorder-XXXXXX";
     REQUIRE(mkdtemp(directory));
-    windows_are_whole(directory);
+    windows_are_whole(directory, 5);
+    windows_are_whole(directory, 4000);
     without_a_file(directory);
     diverted_records_are_dropped(directory);
     CHECK(rmdir(directory) == 0);
