@@ -24,7 +24,7 @@ enum {
     BATCH_FIRST = 8,    /* the first batch tells how long a repetition takes */
     BATCH_MAX = 256,    /* samples kept between two reductions */
     RESTARTS = 3,       /* starts of a persistent operation that are verified */
-    ATTEMPTS_FACTOR = 4 /* give up at this many invalid repetitions per wanted one */
+    ATTEMPTS_FACTOR = 4 /* without a time limit, give up at so many invalid ones per wanted one */
 };
 
 /* A batch should not take longer than this, so that time limits hold. */
@@ -141,10 +141,12 @@ static int bench_next_batch(struct experiment *e, int64_t *n)
         const double time = bench_elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
         /*
-         * On a machine with other work starts may be late for as long as that lasts, and would be
-         * repeated for ever. The constant lets short experiments have a bad beginning.
+         * On a busy machine starts may be late for as long as the other work lasts. Repeating them
+         * ends with the time limit; where there is none, it ends here. The constant allows short
+         * experiments a bad beginning.
          */
-        const bool hopeless = e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
+        const bool hopeless = plan->max_time_s <= 0.0 &&
+                              e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
         const int64_t affordable = batch_affordable(e, time);
         left = left < affordable ? left : affordable;
         left = left < BATCH_MAX ? left : BATCH_MAX;

@@ -208,13 +208,15 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
  * clocks: one that stopped alone would leave the others in the barrier.
  */
 static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
-                           bool out_of_time, int64_t *n)
+                           double max_time_s, double spent_s, int64_t *n)
 {
     int64_t left = wanted - r->n;
-    /* As in bench.c: starts that are always late would be repeated for ever. */
-    const bool hopeless = r->invalid > ATTEMPTS_FACTOR * wanted + BATCH_MAX;
+    const bool limited = max_time_s > 0.0;
+    const bool out_of_time = limited && spent_s >= max_time_s && r->n + r->invalid > 0;
+    /* As in bench.c: without a time limit, late starts might be repeated forever. */
+    const bool hopeless = !limited && r->invalid > ATTEMPTS_FACTOR * wanted + BATCH_MAX;
     left = left < s->batch ? left : s->batch;
-    *n = (out_of_time && r->n + r->invalid > 0) || hopeless ? 0 : left;
+    *n = out_of_time || hopeless ? 0 : left;
     return MPI_Bcast(n, 1, MPI_INT64_T, 0, s->entry) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
@@ -230,7 +232,7 @@ static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int
     int err = skew_measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
     while (!err) {
         const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);
-        err = skew_next_batch(s, r, wanted, max_time_s > 0.0 && spent_s >= max_time_s, &n);
+        err = skew_next_batch(s, r, wanted, max_time_s, spent_s, &n);
         if (err || n == 0) {
             break;
         }
