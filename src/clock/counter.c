@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time stamp counter of x86-64, bare. */
+/* The time stamp counter of x86-64. */
 #include "clock/counter.h"
 
 #include "core/spec.h"
@@ -10,14 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-/* A simulated process has no processor of its own. */
+/* A simulated process has no processor of its own, so it has no counter either. */
 #if defined(__x86_64__) && !defined(ICTUS_SIMGRID)
 #include <cpuid.h>
 #include <x86intrin.h>
 
 enum {
     PAIR_TRIES = 9,
-    TICK_SPAN_NS = 100000 /* two readings are 50 ns uncertain: 0.1 % of this */
+    TICK_SPAN_NS = 100000 /* each of the two readings is uncertain by 50 ns, together by 0.1 % of
+                             this span */
 };
 
 bool ictusi_counter_invariant(void)
@@ -30,8 +31,8 @@ bool ictusi_counter_invariant(void)
     return __get_cpuid(0x80000007U, &a, &b, &c, &d) && (d & (1U << 8));
 }
 
-/* The raw clock: NTP steers the rate of CLOCK_MONOTONIC by up to 500 ppm, and a tick would seem to
- * change its length. */
+/* CLOCK_MONOTONIC_RAW is not steered. NTP changes the rate of CLOCK_MONOTONIC by up to 500 ppm,
+ * which would look like a change in the length of a tick. */
 static int64_t counter_raw_ns(void)
 {
     struct timespec now;
@@ -40,9 +41,9 @@ static int64_t counter_raw_ns(void)
 }
 
 /*
- * Counter, kernel, counter: the kernel's reading was made somewhere between the two ticks, so their
- * middle errs by at most half of what is between them. An interrupt there makes a try useless,
- * hence the narrowest of several.
+ * The kernel's clock is read between two readings of the counter. Their midpoint therefore errs by
+ * at most half of their distance. An interrupt between them makes a try useless, so the try with
+ * the smallest distance is kept.
  */
 struct counter_pair ictusi_counter_pair(void)
 {
@@ -60,8 +61,8 @@ struct counter_pair ictusi_counter_pair(void)
     return best;
 }
 
-/* ns per tick since then; 0 where the span is too short to know it to 0.1 %, or the counter stood.
- */
+/* The result is 0 if the span is too short to know the tick to 0.1 %, or if the counter did not
+ * move. */
 double ictusi_counter_tick_ns(const struct counter_pair *then)
 {
     const struct counter_pair now = ictusi_counter_pair();
@@ -71,8 +72,10 @@ double ictusi_counter_tick_ns(const struct counter_pair *then)
                : 0.0;
 }
 
-/* In ticks, not ns: what is measured by it is the offset of a counter against itself. __rdtsc() may
- * run a few instructions early, which both processes do alike. */
+/*
+ * The reading is in ticks, not in ns: it only serves to measure the offset of a counter against
+ * itself. __rdtsc() may execute a few instructions early, but it does so in both processes alike.
+ */
 static int64_t counter_read(const struct source *source)
 {
     (void)source;
@@ -87,7 +90,8 @@ const struct source *ictusi_counter_source(void)
     return &counter;
 }
 
-/* The kernel tests the counters of all cores against each other before it keeps time by them. */
+/* The kernel compares the counters of all cores with each other before it keeps time by them,
+ * and falls back to another clocksource if they disagree. */
 static bool kernel_trusts_counter(void)
 {
     char name[16] = "";
@@ -101,7 +105,8 @@ static bool kernel_trusts_counter(void)
     return strcmp(name, "tsc\n") == 0;
 }
 
-/* One kernel, one counter: two processes with the same name read the same one. */
+/* A kernel has one counter, so two processes with the same name (a hash of boot id and time
+ * namespace) read the same one. */
 uint64_t ictusi_counter_name(void)
 {
     char kernel[SOURCE_IDENTITY_MAX];
@@ -114,7 +119,7 @@ uint64_t ictusi_counter_name(void)
 
 #else
 
-/* Elsewhere no counter is promised to be common: name 0, which is nobody's. */
+/* Other processors promise no common counter. The name 0 matches no other process. */
 
 bool ictusi_counter_invariant(void)
 {

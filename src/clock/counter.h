@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bare counter of this machine's processor, and whether all processes here read the same one.
- * Two processes that do know each other's time: what an exchange of its readings shows is not
- * their offset, which is 0, but how much their two ways differ.
+ * The bare time stamp counter of the processor, and a test whether two processes read the same one.
+ * Two processes that read the same counter have an offset of exactly 0. An exchange of counter
+ * readings between them therefore measures the asymmetry of the path and not an offset.
  */
 #ifndef ICTUS_CLOCK_COUNTER_H
 #define ICTUS_CLOCK_COUNTER_H
@@ -12,28 +12,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The counter and CLOCK_MONOTONIC_RAW, read at one moment. */
+/* CLOCK_MONOTONIC_RAW and the counter, read at the same moment. */
 struct counter_pair {
     uint64_t ticks;
     int64_t ns;
 };
 
-/* Whether the processor promises a counter that neither stops nor changes its rate. */
+/* Return whether the processor promises that the counter neither stops nor changes its rate. */
 bool ictusi_counter_invariant(void);
 
-/* The tightest of several readings of both. */
+/* Read both clocks several times and return the pair with the smallest uncertainty. */
 struct counter_pair ictusi_counter_pair(void);
 
-/* Nanoseconds of a tick, by what passed since `then`; 0 where too little did. */
+/* Return the ns per tick since `then`, or 0 if too little time has passed to tell. */
 double ictusi_counter_tick_ns(const struct counter_pair *then);
 
 /*
- * A name that two processes have in common if and only if they run on one kernel which itself keeps
- * time by the counter, so that it has found it alike on all cores; 0: nothing is promised.
+ * Return a name that two processes share if and only if they run on the same kernel and that kernel
+ * keeps time by the counter, which means that it has found the counters of all cores to agree.
+ * Return 0 if nothing is promised.
  */
 uint64_t ictusi_counter_name(void);
 
-/* A source of bare ticks, not in the registry; NULL where there is no counter. */
+/* Return a source that reads bare ticks. It is not in the registry. NULL if there is no counter. */
 const struct source *ictusi_counter_source(void);
 
 #endif

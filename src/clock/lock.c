@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network clock that `ictus lock` keeps on this machine: lock, lock:name=NAME. */
+/* The network clock that `ictus lock` keeps on this machine: "lock" or "lock:name=NAME". */
 #include "clock/sources.h"
 #include "core/container.h"
 
@@ -34,16 +34,16 @@ static const struct spec_param params[] = {
     {NULL, SPEC_TEXT, 0, NULL, 0, 0, NULL, NULL},
 };
 
-/* ns of the network clock: a counter and a line from the daemon's page, without a system call. */
+/* The reading, in ns, needs the counter and a line from the daemon's page, but no system call. */
 static int64_t network_read(const struct source *source)
 {
     return ictus_lock_time(container_of(source, struct network, base)->lock).ns;
 }
 
 /*
- * All processes of one machine read one page. Locked clocks of two machines agree only to within
- * their accuracy, so they are the same only where the user says that this is good enough: then
- * "propagate" needs no measurement at all.
+ * All processes of one machine read the same page. The locked clocks of two machines agree only to
+ * within their accuracy. They count as one clock only if the user says, by shared=yes, that this
+ * accuracy is good enough. The algorithm "propagate" then needs no measurement at all.
  */
 static void network_identify(const struct source *source, char *text, size_t size)
 {
@@ -89,11 +89,13 @@ static int network_open(const struct spec *spec, const struct source_place *plac
                           options.directory.text[0] ? options.directory.text : NULL, &network->lock,
                           why);
     if (err) {
-        /* For a chooser of clocks, one that is not kept is one that is not here. */
+        /* A caller that tries one clock after another treats a missing daemon as a missing
+         * clock. */
         free(network);
         return err == ICTUS_ERR_IO ? ICTUS_ERR_UNSUPPORTED : err;
     }
-    /* Until its first lock the page holds no line that a reading could be made of. */
+    /* Until the daemon has locked for the first time, its page holds no line to compute a
+     * reading with. */
     if (ictus_lock_now(network->lock, &now) || now.state == ICTUS_LOCK_UNLOCKED) {
         network_free(&network->base);
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock 'lock' is not locked yet");

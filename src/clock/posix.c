@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel's clocks: monotonic, monotonic_raw, realtime, and PTP hardware clocks by device. */
+/* The kernel's clocks: monotonic, monotonic_raw, realtime, and PTP hardware clocks by device
+ * path. */
 #include "clock/sources.h"
 #include "core/container.h"
 
@@ -18,18 +19,22 @@
 struct posix {
     struct source base;
     clockid_t id;
-    int fd; /* of a PTP device, else -1 */
+    int fd; /* file descriptor of a PTP device, or -1 */
 };
 
-/* The kernel's numbering of clocks behind file descriptors (clock_gettime(2), dynamic clocks). */
+/* The kernel derives the id of a dynamic clock from its file descriptor, id = (~fd << 3) | 3;
+ * see clock_gettime(2), "Dynamic clocks". */
 static clockid_t clock_of_fd(int fd)
 {
     const unsigned inverted = ~(unsigned)fd;
     return (clockid_t)((inverted << 3) | 3U);
 }
 
-/* Through the vDSO where the kernel keeps time by a counter: 20 to 40 ns; a system call otherwise,
- * and always for a PTP device (1 us and more, over its bus). */
+/*
+ * If the kernel keeps time by a counter, the vDSO serves the reading in 20 to 40 ns. Otherwise it
+ * is a system call. A PTP device always takes a system call and an access over its bus, 1 us or
+ * more.
+ */
 static int64_t posix_read(const struct source *source)
 {
     const struct posix *posix = container_of(source, struct posix, base);
@@ -38,8 +43,10 @@ static int64_t posix_read(const struct source *source)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
-/* Same boot, same time namespace, same clock: the same readings. A PTP clock is its device's, under
- * whatever path the device was opened. */
+/*
+ * Two processes get the same readings if boot, time namespace and clock are the same. A PTP clock
+ * is identified by its device number, because one device may be opened under several paths.
+ */
 static void posix_identify(const struct source *source, char *text, size_t size)
 {
     const struct posix *posix = container_of(source, struct posix, base);
@@ -47,7 +54,7 @@ static void posix_identify(const struct source *source, char *text, size_t size)
     struct stat device;
     ictusi_source_kernel_identity(kernel, sizeof(kernel));
     if (posix->id == CLOCK_REALTIME || posix->fd >= 0) {
-        kernel[strcspn(kernel, "/")] = '\0'; /* time namespaces leave these alone */
+        kernel[strcspn(kernel, "/")] = '\0'; /* time namespaces do not shift these clocks */
     }
     if (posix->fd >= 0 && fstat(posix->fd, &device) == 0) {
         (void)snprintf(text, size, "%s/phc%llu", kernel, (unsigned long long)device.st_rdev);
@@ -78,7 +85,8 @@ static int posix_create(const struct source_ops *ops, clockid_t id, int fd, stru
     return ICTUS_OK;
 }
 
-/* A clock that cannot be read now would fail at every reading: refused once, with the reason. */
+/* A clock that cannot be read now would fail at every reading, so it is refused here and the
+ * reason is given once. */
 static int posix_open_plain(const struct source_ops *ops, clockid_t id, const struct spec *spec,
                             struct source **source, struct ictus_why *why)
 {
@@ -112,7 +120,7 @@ static int posix_open_realtime(const struct spec *spec, const struct source_plac
     return posix_open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
 }
 
-/* Only the form: whether there is such a device is seen on the machine that has it. */
+/* Check only the form of the path. Whether the device exists is known only where it is opened. */
 static int posix_check_phc(const struct spec *spec, struct ictus_why *why)
 {
     return spec->options[0] == '/'

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated source: a real one, skewed by a known function of time.
+ * A simulated source: a real source plus a skew that is a known function of time.
  *
- *     sim:offset=1.5s,drift=12.5ppm        every node draws from +-1.5 s and +-12.5 ppm by the seed
- *     sim:offsets=0,1.5s,drifts=0,12.5ppm  given one by one
+ *     sim:offset=1.5s,drift=12.5ppm        each node draws its values from +-1.5 s and +-12.5 ppm
+ *     sim:offsets=0,1.5s,drifts=0,12.5ppm  the values are listed, one for each clock
  *
- * All processes of one machine share the real source underneath, so the truth is known exactly.
+ * All processes of one machine share the real source below it, so the truth is known exactly.
  */
 #include "clock/sources.h"
 #include "clock/wander.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these a simulated clock is a typing error. */
+/* Values beyond these limits are taken for typing errors. */
 #define OFFSET_MAX_S 1e9
 #define DRIFT_MAX 0.1
 #define STEP_MAX_S 1e6
@@ -51,34 +51,35 @@ struct sim_options {
 
 static const struct spec_param params[] = {
     {"offset", SPEC_SECONDS, offsetof(struct sim_options, offset), "0", -OFFSET_MAX_S, OFFSET_MAX_S,
-     NULL, "draw the offset from plus or minus this"},
+     NULL, "the offset is drawn from plus or minus this"},
     {"drift", SPEC_RATIO, offsetof(struct sim_options, drift), "0", -DRIFT_MAX, DRIFT_MAX, NULL,
-     "draw the drift from plus or minus this"},
+     "the drift is drawn from plus or minus this"},
     {"walk", SPEC_REAL, offsetof(struct sim_options, walk), "0", 0, 1e-3, NULL,
      "random walk of the frequency per square root of a second"},
     {"seed", SPEC_INT, offsetof(struct sim_options, seed), "1", 0, 9e18, NULL, "seed of all draws"},
     {"scope", SPEC_CHOICE, offsetof(struct sim_options, scope), "node", 0, 0, scopes,
-     "what has a clock of its own"},
+     "whether each node or each process has its own clock"},
     {"offsets", SPEC_TEXT, offsetof(struct sim_options, offsets), "", 0, 0, NULL,
-     "list of the offsets"},
+     "offsets of the clocks, as a list"},
     {"drifts", SPEC_TEXT, offsetof(struct sim_options, drifts), "", 0, 0, NULL,
-     "list of the drifts"},
+     "drifts of the clocks, as a list"},
     {"base", SPEC_TEXT, offsetof(struct sim_options, base), DEFAULT_BASE, 0, 0, NULL,
-     "the real time source it is based on"},
+     "the real time source that it is based on"},
     {"step", SPEC_SECONDS, offsetof(struct sim_options, step), "0", -STEP_MAX_S, STEP_MAX_S, NULL,
-     "jump by this amount"},
+     "every clock jumps by this amount"},
     {"step_at", SPEC_SECONDS, offsetof(struct sim_options, step_at), "0", 0, 1e9, NULL,
-     "time of the jump after the clock was opened"},
-    {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL, "list of the jumps"},
+     "time from opening the clock to its jump"},
+    {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL,
+     "jumps of the clocks, as a list"},
     {"faults", SPEC_TEXT, offsetof(struct sim_options, faults), "", 0, 0, NULL,
-     "faults of single clocks: 5:100ppm drifts by that much more, 9:50us "
-     "jumps"},
+     "faults of single clocks: 5:100ppm adds drift to clock 5, 9:50us makes  "
+     "clock 9 jump"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct sim {
     struct source base;
     struct source *under;
-    int64_t origin; /* on the source underneath; drift and walk count from here */
+    int64_t origin; /* on the source below; drift and walk count from this instant */
     int64_t offset_ns;
     double drift;
     int64_t step_ns;
@@ -88,9 +89,9 @@ struct sim {
 };
 
 /*
- * reading = under + offset + step(elapsed) + drift * elapsed + phase(elapsed), elapsed since the
- * origin. The part with fractions is a double of at most 0.1 * elapsed: exact to 1 ns for a year.
- * Only differences are in floating point; the instant itself stays an integer.
+ * reading = under + offset + step(elapsed) + drift * elapsed + phase(elapsed), where elapsed is the
+ * time since the origin. Only the part with fractions is a double. It is at most 0.1 * elapsed and
+ * so exact to 1 ns for a year. The instant itself stays an integer.
  */
 static int64_t sim_skew(const struct sim *sim, int64_t under)
 {
@@ -110,9 +111,10 @@ static int64_t sim_read(const struct source *source)
 }
 
 /*
- * The inverse, by fixed-point steps: under <- under + (local - skew(under)). The skew changes by
- * less than a tenth per unit of time, so an error shrinks tenfold a step, from 1e9 s to 1 ns in 18.
- * A reading inside a step forward has no inverse: the result is within the step.
+ * The inverse is found by fixed-point iteration: under <- under + (local - skew(under)). The slope
+ * of the skew is below 0.1, so each step shrinks the error tenfold, and 18 steps take it from 1e9 s
+ * to 1 ns. A reading that a forward step skipped has no inverse. The result then lies within the
+ * step.
  */
 static int64_t sim_truth(const struct source *source, int64_t local)
 {
@@ -128,7 +130,7 @@ static int64_t sim_truth(const struct source *source, int64_t local)
     return under;
 }
 
-/* Truth is the source underneath. */
+/* Truth is the time of the source below. */
 static int64_t sim_reading_at(const struct source *source, int64_t truth)
 {
     return sim_skew(container_of(source, struct sim, base), truth);
@@ -144,15 +146,15 @@ static void sim_identify(const struct source *source, char *text, size_t size)
     const struct sim *sim = container_of(source, struct sim, base);
     char under[SOURCE_IDENTITY_MAX];
     sim->under->ops->identify(sim->under, under, sizeof(under));
-    /* No promise underneath, none here. */
+    /* If the source below promises nothing, neither can this one. */
     const int written = under[0] ? snprintf(text, size, "%.200s|%.200s|%lld", under, sim->identity,
                                             (long long)sim->origin)
                                  : snprintf(text, size, "%s", "");
     (void)written;
 }
 
-/* Drift and walk count from the origin: processes of a node with different ones would have
- * different clocks. */
+/* Drift and walk count from the origin. Processes of one node that had different origins would
+ * have different clocks. */
 static void *sim_state(struct source *source, size_t *size)
 {
     struct sim *sim = container_of(source, struct sim, base);
@@ -168,7 +170,10 @@ static void sim_free(struct source *source)
     free(sim);
 }
 
-/* The value number `index` of a list, the last one being repeated; false if the list is malformed.
+/*
+ * Set *value to element `index` of a comma-separated list; the last element is repeated for all
+ * higher indices. The whole list is parsed. Return false if any element is malformed or beyond the
+ * limit.
  */
 static bool sim_pick(const char *list, int index, int (*parse)(const char *, double *),
                      double limit, double *value)
@@ -196,7 +201,8 @@ static bool sim_pick(const char *list, int index, int (*parse)(const char *, dou
     }
 }
 
-/* What INDEX:RATIO or INDEX:TIME, separated by commas, says of one clock. */
+/* Apply those faults of the list that belong to clock `index`. Each fault is INDEX:RATIO, an
+ * additional drift, or INDEX:TIME, a step. */
 static int sim_faults(struct sim *sim, const char *list, int index, struct ictus_why *why)
 {
     char word[64];
@@ -215,10 +221,11 @@ static int sim_faults(struct sim *sim, const char *list, int index, struct ictus
         } else if (named && !ictus_parse_seconds(value, &number) && fabs(number) <= STEP_MAX_S) {
             sim->step_ns = who == index ? (int64_t)llrint(number * 1e9) : sim->step_ns;
         } else {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "sim: faults=%.80s: must be INDEX:RATIO or INDEX:TIME, such as "
-                                 "5:100ppm,9:50us",
-                                 list);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "sim: faults=%.80s: each fault must be INDEX:RATIO or INDEX:TIME, such as "
+                "5:100ppm,9:50us",
+                list);
         }
         p += length + (p[length] == ',');
     }
@@ -226,8 +233,9 @@ static int sim_faults(struct sim *sim, const char *list, int index, struct ictus
 }
 
 /*
- * Clock number `index` of the seed: the same on whichever process draws it. Offset and drift are
- * drawn even where lists replace them, so that a list for the one leaves the other as it was.
+ * Draw the parameters of clock `index` from the seed. The result does not depend on the process
+ * that draws. Offset and drift are drawn even if a list replaces one of them, so that a list of
+ * offsets does not change the drawn drifts.
  */
 static int sim_draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
 {
@@ -237,32 +245,38 @@ static int sim_draw(struct sim *sim, const struct sim_options *o, int index, str
     double drift = o->drift * (2.0 * ictusi_random_uniform(&rng) - 1.0);
     if (o->offsets.text[0] &&
         !sim_pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: offsets=%.80s: must be durations of up to 1e9 s, such as 0,1.5s",
-                             o->offsets.text);
+        return ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "sim: offsets=%.80s: must be a list of times of at most 1e9 s, such as 0,1.5s",
+            o->offsets.text);
     }
     if (o->drifts.text[0] &&
         !sim_pick(o->drifts.text, index, ictus_parse_ratio, DRIFT_MAX, &drift)) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: drifts=%.80s: must be ratios of up to 0.1, such as 0,12.5ppm",
-                             o->drifts.text);
+        return ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "sim: drifts=%.80s: must be a list of ratios of at most 0.1, such as 0,12.5ppm",
+            o->drifts.text);
     }
     sim->offset_ns = (int64_t)llrint(offset * 1e9);
     sim->drift = drift;
     double step = o->step;
     if (o->steps.text[0] &&
         !sim_pick(o->steps.text, index, ictus_parse_seconds, STEP_MAX_S, &step)) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: steps=%.80s: must be durations of up to 1e6 s, such as 0,3s",
-                             o->steps.text);
+        return ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "sim: steps=%.80s: must be a list of times of at most 1e6 s, such as 0,3s",
+            o->steps.text);
     }
     sim->step_ns = (int64_t)llrint(step * 1e9);
     sim->step_at_ns = (int64_t)llrint(o->step_at * 1e9);
     return sim_faults(sim, o->faults.text, index, why);
 }
 
-/* By node, processes of one node share a clock, as on real machines; by process each has its own
- * although all are on one machine: truth for synchronisations without a cluster. */
+/*
+ * With scope=node, the processes of one node share a clock, as on real machines. With
+ * scope=process, each process has its own clock although all of them run on one machine. This gives
+ * synchronisations a known truth without a cluster.
+ */
 static int sim_fill(struct sim *sim, const struct spec *spec, const struct source_place *place,
                     struct ictus_why *why)
 {
@@ -274,7 +288,8 @@ static int sim_fill(struct sim *sim, const struct spec *spec, const struct sourc
     const int index = o.scope == SCOPE_PROCESS ? place->process : place->node;
     err = sim_draw(sim, &o, index, why);
     if (!err && o.walk > 0.0) {
-        /* A stream apart from the one that drew offset and drift. */
+        /* The walk has a random stream of its own, so it does not change the drawn offset and
+         * drift. */
         err = ictusi_wander_create(o.walk, (uint64_t)o.seed, (uint64_t)index + (UINT64_C(1) << 32),
                                    &sim->wander);
     }
@@ -294,7 +309,7 @@ static int sim_check(const struct spec *spec, struct ictus_why *why)
     struct sim drawn = {.under = NULL};
     int err = ictusi_spec_read(spec, params, &o, why);
     if (!err) {
-        err = sim_draw(&drawn, &o, 0, why); /* reads the lists to their ends */
+        err = sim_draw(&drawn, &o, 0, why); /* parses each list to its end */
     }
     return err ? err : ictusi_source_check(o.base.text, why);
 }

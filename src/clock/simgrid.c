@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SimGrid's own time as a source, in the simulated flavour only: reading it takes no time there. */
+/* SimGrid's own time as a source, only in the build for `ictus simulate`. Reading it takes no
+ * simulated time. */
 #include "clock/sources.h"
 
 #include <ictus/text.h>
@@ -9,15 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The engine's seconds are a double: exact to 1 ns for the first 50 days of simulated time. Rounded
- * down, as a counter would be. */
+/* The engine's seconds are a double, which is exact to 1 ns for the first 50 days of simulated
+ * time. The reading is rounded down, as that of a counter would be. */
 static int64_t simgrid_read(const struct source *source)
 {
     (void)source;
     return (int64_t)floor(simgrid_get_clock() * 1e9);
 }
 
-/* One simulation, one time. */
+/* A simulation has a single time. */
 static void simgrid_identify(const struct source *source, char *text, size_t size)
 {
     (void)source;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The first is the default; a new source is one line here. */
+/* The first entry is the default. A new source takes one line here. */
 static const struct source_ops *const registry[] = {
     &ictusi_source_monotonic,
     &ictusi_source_monotonic_raw,
@@ -33,7 +33,7 @@ const struct source_ops *const *ictusi_source_registry(void)
     return registry;
 }
 
-/* The source that a specification names, which takes what else it says. */
+/* Find the source that a specification names and let it check the options. */
 static int source_find(const char *text, struct spec *spec, const struct source_ops **ops,
                        struct ictus_why *why)
 {
@@ -84,9 +84,9 @@ void ictusi_source_free(struct source *source)
 }
 
 /*
- * The boot id changes with every boot and differs between machines; a time namespace may shift the
- * monotonic clocks of a container against those of its host. Both together name the clock that a
- * process reads, whatever its host name says.
+ * The boot id changes with every boot and differs between machines. A time namespace may shift the
+ * monotonic clocks of a container against those of its host. Together they identify the clock that
+ * a process reads; a host name would not.
  */
 void ictusi_source_kernel_identity(char *text, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Local time sources, chosen at run time by name: "monotonic", "tsc", "phc:/dev/ptp0",
- * "sim:offset=1.5s,drift=12.5ppm". One const table of operations each; one registry array.
+ * "sim:offset=1.5s,drift=12.5ppm". Each source is a const table of operations, and one registry
+ * array lists them all.
  */
 #ifndef ICTUS_CLOCK_SOURCE_H
 #define ICTUS_CLOCK_SOURCE_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a process stands; a simulated source draws its parameters by it. */
+/* The position of a process in the job. A simulated source draws its parameters by it. */
 struct source_place {
     int process; /* rank in MPI_COMM_WORLD, 0 without MPI */
     int node;    /* nodes are numbered by their lowest rank in the communicator */
@@ -23,7 +24,7 @@ enum { SOURCE_IDENTITY_MAX = 512 };
 
 struct source;
 
-/* The state() of the source "tsc": how the bare counter becomes its nanoseconds. */
+/* The state() of the source "tsc": the line that converts counter ticks to nanoseconds. */
 struct source_counter {
     uint64_t anchor_ticks;
     int64_t anchor_ns;
@@ -33,30 +34,27 @@ struct source_counter {
 struct source_ops {
     const char *name;
     const char *summary;
-    /*
-     * Whether the source takes this specification. Opens nothing: what is refused here would be
-     * refused on every machine. Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN.
-     */
+    /* Check whether the source accepts this specification, without opening anything. What is
+     * refused here would be refused on every machine. Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN. */
     int (*check)(const struct spec *spec, struct ictus_why *why);
-    /* After check(). */
+    /* Open the source. Only called after check() has accepted the specification. */
     int (*open)(const struct spec *spec, const struct source_place *place, struct source **source,
                 struct ictus_why *why);
     int64_t (*read)(const struct source *source); /* ns; reentrant */
-    /*
-     * Write what makes this source the same as another process's: equal texts promise equal
-     * readings at the same moment. An empty text promises nothing.
-     */
+    /* Write a text that identifies the clock which this source reads. Equal texts of two
+     * processes promise equal readings at the same moment. An empty text promises nothing. */
     void (*identify)(const struct source *source, char *text, size_t size);
     /*
-     * State that processes of one node must agree on (a calibration, an origin): its address and
-     * size, to be copied from one process to the others before the first reading. NULL: none.
+     * Return the address and size of the state that the processes of one node must agree on, such
+     * as a calibration or an origin. It is copied from one process to the others before the first
+     * reading. NULL if there is no such state.
      */
     void *(*state)(struct source *source, size_t *size);
-    /* The true instant behind a reading; NULL where there is no known truth. */
+    /* The true instant that belongs to a reading. NULL if no truth is known. */
     int64_t (*truth)(const struct source *source, int64_t local);
-    /* The reading at a true instant; NULL where truth is. */
+    /* The reading at a true instant. NULL if truth is NULL. */
     int64_t (*reading_at)(const struct source *source, int64_t truth);
-    /* The source that truth counts on; NULL where truth is. */
+    /* The source whose time is the truth. NULL if truth is NULL. */
     const struct source *(*under)(const struct source *source);
     void (*free)(struct source *source);
 };
@@ -66,16 +64,18 @@ struct source {
 };
 
 /*
- * Open a source by its specification text. place may be NULL (process 0 on node 0).
- * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_PERMISSION.
+ * Open the source that a specification names. `place` may be NULL, which means process 0 on node 0.
+ * The caller releases the source with ictusi_source_free(). Errors: ICTUS_ERR_UNKNOWN,
+ * ICTUS_ERR_SPEC, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_PERMISSION.
  */
 int ictusi_source_open(const char *text, const struct source_place *place, struct source **source,
                        struct ictus_why *why);
 
-/* As far as a specification can be judged without opening its source; errors as of check(). */
+/* Check a specification as far as this is possible without opening its source. Errors: see
+ * check(). */
 int ictusi_source_check(const char *text, struct ictus_why *why);
 
-/* The check() of a source without options. */
+/* A check() for sources that take no options. */
 int ictusi_source_check_bare(const struct spec *spec, struct ictus_why *why);
 
 static inline int64_t ictusi_source_read(const struct source *source)
@@ -83,13 +83,14 @@ static inline int64_t ictusi_source_read(const struct source *source)
     return source->ops->read(source);
 }
 
-/* NULL is legal. */
+/* Close the source and release its memory. NULL is allowed. */
 void ictusi_source_free(struct source *source);
 
-/* The registry, ended by NULL; the default first. */
+/* Return the registry, terminated by NULL. The first entry is the default. */
 const struct source_ops *const *ictusi_source_registry(void);
 
-/* "boot id/time namespace": the part of an identity that all kernel clocks share. */
+/* Write "boot id/time namespace", which is the part of an identity that all clocks of one kernel
+ * share. */
 void ictusi_source_kernel_identity(char *text, size_t size);
 
 #endif

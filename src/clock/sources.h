@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of the sources, one file each. */
+/* The operation tables of all sources. Each is defined in a file of its own. */
 #ifndef ICTUS_CLOCK_SOURCES_H
 #define ICTUS_CLOCK_SOURCES_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The x86 time stamp counter, where the CPU promises that it neither stops nor changes its rate.
- * Calibrated against CLOCK_MONOTONIC_RAW; readings are multiplied in 128 bits, so that a job of
- * days loses no precision. Processes of one node take over one calibration: see state().
+ * The x86 time stamp counter, if the CPU promises that it neither stops nor changes its rate. It is
+ * calibrated against CLOCK_MONOTONIC_RAW. Readings are multiplied in 128 bits, so that a job that
+ * runs for days loses no precision. All processes of a node use the calibration of one of them: see
+ * state().
  */
 #include "clock/counter.h"
 #include "clock/sources.h"
@@ -24,20 +25,20 @@ struct tsc {
 };
 
 /*
- * A reading is anchor_ns + ticks * multiplier / 2^48. At 1 to 5 GHz the multiplier has 46 to 48
- * significant bits, so rounding it costs less than 1 ns in ten hours; the product needs 128 bits
- * after the first 2^16 ticks.
+ * A reading is anchor_ns + ticks * multiplier / 2^48. At 1 to 5 GHz the multiplier has 46 to 49
+ * significant bits, so that its rounding costs less than 1 ns in ten hours. The product exceeds 64
+ * bits after the first 2^16 ticks, hence the 128-bit type.
  */
 enum {
     SHIFT = 48,
-    CALIBRATION_NS = 20000000 /* 20 ms: 50 ns of reading error leave under 3 ppm */
+    CALIBRATION_NS = 20000000 /* 20 ms: a reading error of 50 ns leaves a rate error below 3 ppm */
 };
 
 static int64_t tsc_read(const struct source *source)
 {
     const struct source_counter *c = &container_of(source, struct tsc, base)->calibration;
     const uint64_t ticks = __rdtsc();
-    /* A tick before the anchor (another core's counter, nanoseconds behind) must not wrap. */
+    /* A core's counter may lag the anchor by some ns. Its difference must not wrap around. */
     if (ticks >= c->anchor_ticks) {
         return c->anchor_ns + (int64_t)(((wide)(ticks - c->anchor_ticks) * c->multiplier) >> SHIFT);
     }
@@ -45,15 +46,15 @@ static int64_t tsc_read(const struct source *source)
 }
 
 /*
- * A rate that is 3 ppm off does not make the global clock wrong: a synchronisation measures it as
- * drift. A node must have only one calibration, see tsc_state(): two would be clocks that drift
- * apart.
+ * A rate error of 3 ppm does not make the global clock wrong, because a synchronisation measures it
+ * as drift. But a node must have only one calibration (see tsc_state()): two would make two clocks
+ * that drift apart.
  */
 static void tsc_calibrate(struct source_counter *c)
 {
     const struct counter_pair start = ictusi_counter_pair();
     struct counter_pair end = start;
-    while (end.ns - start.ns < CALIBRATION_NS) { /* the wait is the measurement */
+    while (end.ns - start.ns < CALIBRATION_NS) { /* waiting is part of the measurement */
         end = ictusi_counter_pair();
     }
     const double ns_per_tick = (double)(end.ns - start.ns) / (double)(end.ticks - start.ticks);
@@ -62,7 +63,8 @@ static void tsc_calibrate(struct source_counter *c)
     c->multiplier = (uint64_t)(ns_per_tick * (double)(UINT64_C(1) << SHIFT));
 }
 
-/* The calibration is part of the name: the same counter read by another factor is another clock. */
+/* The identity includes the calibration, because the same counter times another factor is
+ * another clock. */
 static void tsc_identify(const struct source *source, char *text, size_t size)
 {
     const struct source_counter *c = &container_of(source, struct tsc, base)->calibration;
@@ -72,7 +74,7 @@ static void tsc_identify(const struct source *source, char *text, size_t size)
                    (long long)c->anchor_ns, (unsigned long long)c->multiplier);
 }
 
-/* What the first process of a node gives to the others. */
+/* The calibration, which the first process of a node gives to the others. */
 static void *tsc_state(struct source *source, size_t *size)
 {
     struct tsc *tsc = container_of(source, struct tsc, base);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random-walk frequency on a grid of cells: within a cell the frequency is linear, so the phase is
- * a parabola and both are continuous. Cells are made in chunks when time gets there.
+ * A random-walk frequency on a grid of cells. Within a cell the frequency is linear, so the phase
+ * is a parabola, and both are continuous. Cells are drawn in chunks when they are first needed.
  *
- * With f_k the frequency at the start of cell k, T its length and w the walk,
- *   f_{k+1} = f_k + w sqrt(T) N(0, 1),   phase_{k+1} = phase_k + T (f_k + f_{k+1}) / 2,
- * so after t seconds the frequency has variance w^2 t and the phase w^2 t^3 / 3 (but for terms of
- * T / t). Chunk n needs the end of chunk n - 1: they are drawn in order, whatever is asked first.
+ * With f_k the frequency at the start of cell k, T the length of a cell and w the walk,
+ *   f_{k+1} = f_k + w sqrt(T) N(0, 1),   phase_{k+1} = phase_k + T (f_k + f_{k+1}) / 2.
+ * After t seconds the frequency has the variance w^2 t and the phase the variance w^2 t^3 / 3, up
+ * to terms of order T / t. Chunk n begins where chunk n - 1 ends. Chunks are therefore drawn in
+ * order, so that the walk does not depend on which instant is asked for first.
  */
 #include "clock/wander.h"
 
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 
 enum {
-    CELL_NS = 50000000, /* 50 ms: far below the seconds over which a walk shows */
+    CELL_NS = 50000000, /* 50 ms: far below the seconds over which a walk becomes visible */
     CHUNK_CELLS = 64,
     SHELF_CHUNKS = 64,
     SHELVES = 64,
@@ -32,16 +33,17 @@ struct cell {
 };
 
 struct chunk {
-    struct cell cells[CHUNK_CELLS + 1]; /* the last is the first of the next chunk */
+    struct cell cells[CHUNK_CELLS + 1]; /* the last one equals the first of the next chunk */
 };
 
-/* Thousands of simulated processes have a walk each: one table of all chunks would be 32 KiB. */
+/* The table of chunks has two levels. A flat table would take 32 KiB for each walk, and each of
+ * thousands of simulated processes has one. */
 struct shelf {
     _Atomic(struct chunk *) chunks[SHELF_CHUNKS];
 };
 
 struct wander {
-    double step; /* sd of the frequency's change over a cell */
+    double step; /* standard deviation of the frequency's change over one cell */
     struct rng rng;
     pthread_mutex_t lock;
     int made;
@@ -61,7 +63,7 @@ int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wan
     return ICTUS_OK;
 }
 
-/* The last cell is not followed by another step here: the next chunk begins with it. */
+/* No step follows the last cell here, because the next chunk starts with that cell. */
 static void wander_fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
 {
     for (int i = 0; i <= CHUNK_CELLS; i++) {
@@ -74,7 +76,7 @@ static void wander_fill_chunk(struct wander *w, struct chunk *chunk, struct cell
     }
 }
 
-/* NULL where there is none yet. */
+/* Return NULL if this chunk has not been drawn yet. */
 static struct chunk *wander_find_chunk(struct wander *w, int index)
 {
     struct shelf *shelf =
@@ -83,7 +85,7 @@ static struct chunk *wander_find_chunk(struct wander *w, int index)
                  : NULL;
 }
 
-/* Under the lock. NULL when memory is out. */
+/* The caller holds the lock. Return NULL if memory runs out. */
 static struct shelf *wander_find_or_make_shelf(struct wander *w, int index)
 {
     struct shelf *shelf = atomic_load_explicit(&w->shelves[index], memory_order_relaxed);
@@ -94,7 +96,7 @@ static struct shelf *wander_find_or_make_shelf(struct wander *w, int index)
     return shelf;
 }
 
-/* Under the lock: make the chunk after the last one; false when memory is out. */
+/* Draw the chunk after the last one. The caller holds the lock. Return false if memory runs out. */
 static bool wander_add_chunk(struct wander *w)
 {
     struct shelf *shelf = wander_find_or_make_shelf(w, w->made / SHELF_CHUNKS);
@@ -110,12 +112,12 @@ static bool wander_add_chunk(struct wander *w)
     return true;
 }
 
-/* Make all chunks up to the given one; NULL when memory is out. */
+/* Draw all chunks up to the wanted one. Return NULL if memory runs out. */
 static struct chunk *wander_grow(struct wander *w, int wanted)
 {
     (void)pthread_mutex_lock(&w->lock);
     while (w->made <= wanted && wander_add_chunk(w)) {
-        /* One after the other: each begins where the one before ends. */
+        /* Chunks are drawn in order, because each begins where the previous one ends. */
     }
     (void)pthread_mutex_unlock(&w->lock);
     return wander_find_chunk(w, wanted);
@@ -128,8 +130,9 @@ static const struct chunk *chunk_at(struct wander *w, int index)
 }
 
 /*
- * phase + inside * f + inside^2 * (f' - f) / (2 T). Beyond the last cell (3.6 h) the frequency
- * stays: a wrong walk there, but never a jump.
+ * phase(t) = phase_k + t f_k + t^2 (f_{k+1} - f_k) / (2 T), with t the time since the start of cell
+ * k. Beyond the last cell (3.6 h) the frequency stays constant. The walk is wrong there, but it
+ * never jumps.
  */
 double ictusi_wander_phase(struct wander *w, int64_t elapsed_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A source beside the kernel's monotonic clock, which never steps. */
+/* Compares a source with the kernel's monotonic clock, which never steps. */
 #include "clock/watch.h"
 
 #include "clock/sources.h"
@@ -9,10 +9,10 @@
 #include <time.h>
 
 /*
- * A source that moves against the kernel's clock by more than STEP_MIN_NS + STEP_RATE * elapsed has
- * stepped. No oscillator is 1000 ppm off (crystals are within 100), and NTP slews by at most 500;
- * 20 us are several interrupts between two readings. Smaller steps are for the synchronisation to
- * find.
+ * A source has stepped if it moved against the kernel's clock by more than STEP_MIN_NS + STEP_RATE
+ * * elapsed. No oscillator is off by 1000 ppm (crystals stay within 100 ppm), and NTP slews by at
+ * most 500 ppm. 20 us leave room for several interrupts between two readings. Smaller steps are
+ * left to the synchronisation, which sees them as errors of its fit.
  */
 #define STEP_RATE 0.001
 #define STEP_MIN_NS 20000
@@ -24,14 +24,15 @@ static int64_t kernel_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
-/* The source, and what it is less the kernel's clock: from low to high, however long this process
- * is off its core between two of the three readings. */
+/* A reading of the source, and bounds of its difference to the kernel's clock. The bounds hold
+ * however long this process loses its core between two of the three readings. */
 struct glance {
     int64_t kernel_ns, source_ns;
     int64_t low_ns, high_ns;
 };
 
-/* Kernel, source, kernel: the difference at the source's reading lies between the two. */
+/* The source is read between two readings of the kernel's clock, so that the difference at that
+ * moment lies between the two differences. */
 static struct glance watch_compare(const struct source *source)
 {
     const int64_t before = kernel_ns();
@@ -46,7 +47,7 @@ void ictusi_watch_begin(struct watch *watch, const struct source *source)
     *watch = (struct watch){glance.kernel_ns, glance.low_ns, glance.high_ns};
 }
 
-/* Far from what it was, either way. */
+/* Return whether the difference changed by more than `allowed` ns in either direction. */
 static bool watch_far(const struct watch *watch, int64_t low_ns, int64_t high_ns, double allowed)
 {
     return (double)(low_ns - watch->high_ns) > allowed ||
@@ -54,8 +55,9 @@ static bool watch_far(const struct watch *watch, int64_t low_ns, int64_t high_ns
 }
 
 /*
- * Two readings tell when nothing has happened; the third only proves that something has. The
- * kernel's clock need not be compared with itself.
+ * Two readings suffice to see that nothing has happened. Only a third one can prove a step, because
+ * the process may have lost its core between the first two. CLOCK_MONOTONIC need not be compared
+ * with itself.
  */
 struct watch_look ictusi_watch_look(const struct watch *watch, const struct source *source)
 {

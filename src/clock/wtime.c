@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Wtime as a source: whatever the MPI library, or a tool in front of it, says the time is. So
- * not PMPI_Wtime: a tool that skews or replaces the clock must be seen, and can be synchronised.
+ * MPI_Wtime as a source: the time as reported by the MPI library or by a tool in front of it. It
+ * calls MPI_Wtime and not PMPI_Wtime, so that a tool which skews or replaces the clock is seen and
+ * can be synchronised.
  */
 #include "clock/sources.h"
 
@@ -12,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* MPI's seconds are a double: where they count from 1970 a reading is good to 238 ns, where from
- * boot to 1 ns for 50 days. */
+/* MPI_Wtime returns seconds as a double. If they count from 1970, a reading resolves 238 ns. If
+ * they count from boot, it resolves 1 ns for the first 50 days. */
 static int64_t wtime_read(const struct source *source)
 {
     (void)source;
@@ -25,7 +26,8 @@ static void wtime_identify(const struct source *source, char *text, size_t size)
     (void)source;
     int *global = NULL;
     int found = 0;
-    /* MPI does not say which clock this is: only its own promise makes it the same everywhere. */
+    /* MPI does not say which clock it reads. Only its promise MPI_WTIME_IS_GLOBAL makes the
+     * clocks of two processes the same one. */
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, (void *)&global, &found);
     (void)snprintf(text, size, "%s", found && *global ? "MPI_WTIME_IS_GLOBAL" : "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bursts of exchanges computed instead of sent; in the simulated flavour only. */
+/* Computes bursts of exchanges instead of sending them, only in the build for `ictus simulate`. */
 #include "exchange/burst.h"
 
 #include "clock/sources.h"
@@ -14,18 +14,19 @@
 
 enum { TAG_REQUEST = 1, TAG_REPLY };
 
-/* The platform's: what so many messages of so many bytes take from one host to another, in s. */
+/* A function of the platform: delays, in s, of n messages of the given size between two hosts. */
 typedef void delays_function(const char *from, const char *to, double bytes, size_t n,
                              double *delays_s);
 
-/* What a client shows its server: simulated processes share their memory. */
+/* What a client passes to its server by address, because simulated processes share memory. */
 struct burst {
     const struct source *source;
     const char *host;
     struct stamp *stamps;
 };
 
-/* The platform is a shared object that SimGrid has loaded; NULL where bursts are to be sent. */
+/* The platform is a shared object that SimGrid has already loaded. Return NULL if bursts are to
+ * be sent as messages. */
 static delays_function *burst_find_platform(void)
 {
     delays_function *found = NULL;
@@ -52,8 +53,8 @@ static int64_t burst_read_at(const struct source *source, double time_s)
     return source->ops->reading_at(source, (int64_t)floor(time_s * 1e9));
 }
 
-/* The first stamp's sent and the last one's received are read here, when the messages really go;
- * the server has written the others meanwhile. */
+/* The client itself reads only stamps[0].sent and stamps[n - 1].received, when messages are
+ * really sent. Meanwhile the server fills in the rest. */
 int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stamps)
 {
     const struct burst burst = {x->source, sg_host_self_get_name(), stamps};
@@ -69,7 +70,8 @@ int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stam
     return err;
 }
 
-/* All but the last answer; the instant at which the last request arrives. */
+/* Compute all replies but the last. Return the simulated time in s at which the last request
+ * arrives. */
 static double burst_compute(const struct exchange *x, const struct burst *burst, size_t n,
                             const struct line *line, double *delays_s)
 {
@@ -90,7 +92,8 @@ static double burst_compute(const struct exchange *x, const struct burst *burst,
     return now_s;
 }
 
-/* Sleeps until the last request arrives, so that simulated time passes as if all had been sent. */
+/* Sleep until the last request arrives, so that simulated time passes as if all messages were
+ * sent. */
 int ictusi_burst_pong(struct exchange *x, int peer, size_t n, const struct line *line)
 {
     const struct burst *burst = NULL;

@@ -13,10 +13,8 @@
 /* Tags on the private communicator. */
 enum { TAG_REQUEST = 1, TAG_REPLY, TAG_WORDS };
 
-/*
- * What a request carries: the client's stamp, and whether it wants a reply at all. The reply is as
- * long, since a longer way out would look like an offset.
- */
+/* A request carries the client's stamp and a flag that is 1 if a reply is wanted. The reply has
+ * the same length, because a longer request would take longer and look like an offset. */
 enum { REQUEST_WORDS = 2 };
 
 static int error_translate(int mpi_error)
@@ -31,10 +29,8 @@ static int exchange_send_words(struct exchange *x, int peer, int tag, const int6
                           : PMPI_Send(words, n, MPI_INT64_T, peer, tag, x->comm);
 }
 
-/*
- * A blocking receive spins in most libraries. Where processes outnumber cores, the peer that is
- * waited for may need this very core.
- */
+/* A blocking receive spins in most MPI libraries. If processes outnumber cores, the peer that
+ * should send may be waiting for this very core. */
 static int exchange_receive_patiently(struct exchange *x, int peer, int tag, void *buffer, int n,
                                       MPI_Datatype type)
 {
@@ -64,9 +60,10 @@ static int exchange_receive_words(struct exchange *x, int peer, int tag, int64_t
 }
 
 /*
- * Stamps are as close to the messages as a portable program gets. What is between a stamp and the
- * wire on either side, MPI's own code, is part of the delays: alike on both sides it cancels in
- * offset = remote - (sent + received) / 2; unlike, it is asymmetry.
+ * The stamps are taken as close to the messages as a portable program can get. MPI's own code
+ * between a stamp and the wire is part of the delay. If it takes equally long on both sides, it
+ * cancels in offset = remote - (sent + received) / 2. Otherwise its difference appears as
+ * asymmetry.
  */
 static int ping_once(struct exchange *x, int peer, struct stamp *stamp)
 {
@@ -94,8 +91,10 @@ int ictusi_exchange_ping(struct exchange *x, int peer, size_t n, struct stamp *s
     return error_translate(err);
 }
 
-/* The reply carries the reading, made as late as possible before it is sent: no time lies between
- * the request's arrival and the reply that the client could not see as round trip. */
+/*
+ * The clock is read immediately before the reply is sent. Any time that the server spends between
+ * the arrival of the request and its reply is therefore visible to the client as round-trip time.
+ */
 int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct line *line)
 {
     int err = MPI_SUCCESS;
@@ -115,7 +114,7 @@ int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct li
     return error_translate(err);
 }
 
-/* The last request wants no reply; it only lets the server go. */
+/* The last request asks for no reply. It only releases the server. */
 int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct netgauge *rule)
 {
     int err = MPI_SUCCESS;

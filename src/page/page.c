@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing the shared page. */
+/* Writes the shared page. */
 #include "page.h"
 
 #include "timebase.h"
@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Take the lock of a clock's name. @return a file descriptor, or a negative error. The lock is
+ * advisory (flock), so the kernel releases it however the daemon ends. */
 static int page_open_guard(const char *path, struct ictus_why *why)
 {
     char guard[PAGE_PATH_BYTES];
@@ -25,8 +27,8 @@ static int page_open_guard(const char *path, struct ictus_why *why)
     const char *file = strrchr(path, '/');
     (void)snprintf(guard, sizeof(guard), "%.*s/ictus-guard.%s", (int)(file - path), path,
                    file + strlen("/ictus-lock."));
-    /* Not through a link: the directory may be everybody's. Nobody else can open it, nor lock it.
-     */
+    /* O_NOFOLLOW, because everybody may be able to write to the directory. With mode 0600 no
+     * other user can open the file, and so nobody else can lock it. */
     const int fd = open(guard, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || fstat(fd, &info) < 0 || info.st_uid != geteuid() || fchmod(fd, 0600) < 0) {
         const int code = fd < 0 ? errno : EPERM;
@@ -40,6 +42,7 @@ static int page_open_guard(const char *path, struct ictus_why *why)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         return fd;
     }
+    /* The lock is taken. The page tells which process holds it. */
     const int page = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     const ssize_t got = page < 0 ? -1 : pread(page, &header, sizeof(header), 0);
     if (page >= 0) {
@@ -51,6 +54,8 @@ static int page_open_guard(const char *path, struct ictus_why *why)
                          got == (ssize_t)sizeof(header) ? (long)header.pid : 0L);
 }
 
+/* Map the page for writing. The file must be a regular one that belongs to this user, because
+ * anybody may have created a file of this name in a directory that is open to all. */
 static int page_map(int fd, struct page **page)
 {
     struct stat info;
@@ -58,7 +63,7 @@ static int page_map(int fd, struct page **page)
         ftruncate(fd, (off_t)sizeof(struct page)) < 0 || fchmod(fd, 0644) < 0) {
         return ICTUS_ERR_IO;
     }
-    /* A page that has no room ends here, and not by a signal at the first word written. */
+    /* If there is no space for the page, fail here and not by SIGBUS at the first word written. */
     const int full = posix_fallocate(fd, 0, (off_t)sizeof(struct page));
     if (full) {
         errno = full;
@@ -72,7 +77,7 @@ static int page_map(int fd, struct page **page)
     return ICTUS_OK;
 }
 
-/* The default directory is made; one that was named must be there. */
+/* Create the default directory. A directory that the user named must exist. */
 static int page_make_directory(const char *directory, bool standard, struct ictus_why *why)
 {
     struct stat info;
@@ -82,9 +87,9 @@ static int page_make_directory(const char *directory, bool standard, struct ictu
                              directory);
     }
     if (standard && mkdir(directory, 0755) < 0 && errno != EEXIST) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot make %s: %s", directory, strerror(errno));
+        return ictus_because(why, ICTUS_ERR_IO, "cannot create %s: %s", directory, strerror(errno));
     }
-    /* The system's may belong to the service's user: root gave it away. */
+    /* The system's directory may belong to the service's user, because root gave it away. */
     if (standard &&
         (lstat(directory, &info) < 0 || !S_ISDIR(info.st_mode) ||
          (info.st_uid != geteuid() && geteuid() != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
@@ -144,22 +149,30 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
         ictusi_page_close(writer);
         return err;
     }
-    /* What an earlier daemon left is void: readers that still map it see an unlocked clock. */
+    /* Invalidate what an earlier daemon left. Readers that still map the page see an unlocked
+     * clock. */
     atomic_store(&writer->page->clock_turn, 0);
     atomic_store(&writer->page->status_turn, 0);
     writer->page->header = header;
     return ICTUS_OK;
 }
 
+/*
+ * Write a slot and put it in force: a sequence lock with two slots (H.-J. Boehm, "Can seqlocks get
+ * along with programming language memory models?", MSPC 2012). Readers use the slot in force while
+ * the other one is filled, so they have to retry only if two turns happen during one read. The
+ * words are relaxed atomics, because a reader may see them while they change. The fence and the
+ * release store make it notice that.
+ */
 static void page_turn(_Atomic uint64_t *counter, _Atomic uint64_t *slots, size_t words,
                       const void *from, size_t bytes)
 {
     uint64_t next = atomic_load_explicit(counter, memory_order_relaxed) + 1;
-    if (next == 0) {
+    if (next == 0) { /* 0 means "never written"; 2 has the same lowest bit */
         next = 2;
     }
     _Atomic uint64_t *slot = slots + (next & 1) * words;
-    /* A reader that still sees the old turn of this slot must not miss that it changed. */
+    /* A reader that still uses this slot under its old turn must not miss that it changes. */
     atomic_thread_fence(memory_order_seq_cst);
     for (size_t i = 0; i < words; i++) {
         uint64_t word = 0;
@@ -170,12 +183,19 @@ static void page_turn(_Atomic uint64_t *counter, _Atomic uint64_t *slots, size_t
     atomic_store_explicit(counter, next, memory_order_release);
 }
 
+/*
+ * The variance of a phase that is predicted from phase, frequency and a random walk of the
+ * frequency, by s seconds. The cross term enters by its absolute value, so that sigma never shrinks
+ * with time.
+ */
 double ictusi_page_sigma(const struct page_clock *c, double s)
 {
     return sqrt(c->pp_ns2 + s * (2.0 * fabs(c->pf_ns2_per_s) +
                                  s * (c->ff_ns2_per_s2 + s * c->walk_ns2_per_s3 / 3.0)));
 }
 
+/* Add the values of the fast path and publish. Between the anchor and good_until the fast path
+ * interpolates sigma linearly, which saves a square root at each reading. */
 void ictusi_page_publish(struct page_writer *writer, const struct page_clock *clock)
 {
     struct page_clock c = *clock;
@@ -188,7 +208,7 @@ void ictusi_page_publish(struct page_writer *writer, const struct page_clock *cl
     }
     c.quick_until = c.good_until;
     if (c.leap_ns) {
-        /* A second before, so that neither slew nor rate matter. */
+        /* End one second before the earliest leap, so that neither slew nor rate matters. */
         const int64_t until = c.anchor + (c.leap_at - c.value) - 2 * ICTUS_NS_PER_S;
         c.quick_until = until < c.good_until ? until : c.good_until;
     }
@@ -205,7 +225,7 @@ void ictusi_page_report(struct page_writer *writer, const struct ictus_lock_stat
 void ictusi_page_close(struct page_writer *writer)
 {
     if (writer->page) {
-        writer->page->header.pid = 0; /* nobody keeps it now */
+        writer->page->header.pid = 0; /* no process keeps the clock any more */
         (void)munmap(writer->page, sizeof(*writer->page));
     }
     if (writer->fd >= 0) {

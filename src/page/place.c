@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where pages are, and whose are believed. */
+/* Finds the pages of clocks, and decides whose pages are trusted. */
 #include "page.h"
 
 #include <errno.h>
@@ -22,12 +22,13 @@ int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens)
     }
     const bool read = fgets(boot, PAGE_BOOT_BYTES, file) != NULL;
     (void)fclose(file);
-    /* Kernels without time namespaces have one raw clock for all. */
+    /* A kernel without time namespaces has one raw clock for all processes. */
     *timens = stat("/proc/self/ns/time", &info) == 0 ? (uint64_t)info.st_ino : 0;
     return read ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-/* proc(5): the start time is the 22nd field, the 20th after the name in parentheses. */
+/* The start time is field 22 of /proc/PID/stat, see proc(5). The search begins after the last
+ * parenthesis, because the command name (field 2) may itself contain blanks and parentheses. */
 static bool place_read_start(FILE *file, uint64_t *started)
 {
     enum { FIELDS_BEHIND_NAME = 19 };
@@ -62,13 +63,15 @@ bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace)
     return read;
 }
 
+/* The directory that the caller or the environment names; NULL if neither does. */
 static const char *place_named_directory(const char *directory)
 {
     directory = directory ? directory : getenv("ICTUS_LOCK_DIRECTORY");
     return directory && directory[0] ? directory : NULL;
 }
 
-/* One's own place: the system's belongs to root, or to the user that a service manager gave it. */
+/* The caller's own directory. It is the system's directory for root, and for the user to whom a
+ * service manager gave it. */
 static void place_own_directory(char *path, size_t size)
 {
     struct stat info;
@@ -90,7 +93,7 @@ int ictusi_page_directory(const char *directory, char *path, size_t size, struct
     const int length = snprintf(path, size, "%s", directory);
     return length > 0 && (size_t)length < size
                ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_SPEC, "the directory's name is too long");
+               : ictus_because(why, ICTUS_ERR_SPEC, "the name of the directory is too long");
 }
 
 int ictusi_page_path(const char *name, const char *directory, char *path, size_t size,
@@ -106,18 +109,19 @@ int ictusi_page_path(const char *name, const char *directory, char *path, size_t
     }
     if (name[strspn(name, allowed)] || strlen(name) > 64) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "'%.80s' is not a valid name of a clock; write up to 64 letters, "
+                             "'%.80s' is not a valid name of a clock; use up to 64 letters, "
                              "digits, '.', '_' or '-'",
                              name);
     }
     const int length = snprintf(path, size, "%s/ictus-lock.%s", directory, name);
-    /* Room for the guard's name beside it. */
+    /* Leave room for the name of the guard file in the same directory. */
     return length > 0 && (size_t)length + 2 < size
                ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_SPEC, "the directory's name is too long");
+               : ictus_because(why, ICTUS_ERR_SPEC, "the name of the directory is too long");
 }
 
-/* Root's pages, one's own, and those of whom root gave the system's directory to. */
+/* Pages of root and one's own are trusted, and those of the user to whom root gave the system's
+ * directory, provided that nobody else can write to it. */
 static bool place_is_trusted(uid_t owner, bool system)
 {
     struct stat info;
@@ -138,6 +142,11 @@ static void place_name_user(uid_t user, char text[64])
     }
 }
 
+/*
+ * O_NOFOLLOW and O_NONBLOCK, because anybody can put a link or a pipe under this name into a
+ * directory that is open to all. The owner is checked on the open file, so that it cannot be
+ * replaced in between.
+ */
 int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PATH_BYTES],
                      uid_t *owner, struct ictus_why *why)
 {

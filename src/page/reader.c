@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the clock of the shared page: the public face of ictus/lock.h. */
+/* Reads the clock of the shared page: the implementation of ictus/lock.h. */
 #include "page.h"
 
 #include <errno.h>
@@ -14,18 +14,23 @@
 #include <unistd.h>
 
 struct ictus_lock {
-    const struct page *page; /* NULL: read by system calls, which no truncated file can signal */
+    const struct page *page; /* NULL: read by pread(), because a mapped file that is cut off
+                                raises SIGBUS */
     int fd;
 };
 
-/* What reading the clock takes of a page, and nothing after it. */
+/* The part of the page that is needed to read the clock. */
 struct page_head {
     _Alignas(64) char bytes[offsetof(struct page, status_turn)];
 };
 
-/* A daemon that publishes faster than a reader can read does not exist; this only ends a bug. */
+/* No daemon publishes faster than a reader reads. This limit only ends an endless loop. */
 enum { TRIES_MAX = 1000 };
 
+/*
+ * Refuse pages of another layout, of an earlier boot and of another time namespace. The raw clock
+ * starts anew at each boot and has another zero in each namespace, so such lines do not fit.
+ */
 static int reader_check_header(const struct page_header *header, const char *path,
                                struct ictus_why *why)
 {
@@ -66,8 +71,8 @@ static int reader_check_file(int fd, const char *path, struct ictus_why *why)
 static bool reader_copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
 
 /*
- * Whether a clock can be reckoned with: no reading of it leaves the range of its numbers. A page
- * from a directory that is everybody's may hold anything.
+ * Check that no reading of a clock can leave the range of its numbers. A page in a directory that
+ * is open to all may hold anything. NaN fails these checks because comparisons with it are false.
  */
 static bool reader_is_sane(const struct page_clock *c)
 {
@@ -86,7 +91,7 @@ static bool reader_is_sane(const struct page_clock *c)
             return false;
         }
     }
-    /* Neither a leap, nor one of a second either way. */
+    /* A leap is absent, or one second in either direction. */
     if (c->leap_ns != 0 && c->leap_ns != ICTUS_NS_PER_S && c->leap_ns != -ICTUS_NS_PER_S) {
         return false;
     }
@@ -117,7 +122,8 @@ static int reader_open_lock(const char *name, const char *directory, bool guarde
     if (err) {
         return err;
     }
-    /* Another user's page, the service's, is read as if that user were not to be trusted. */
+    /* Do not map another user's page, such as the service's. That user could truncate the file
+     * and kill this process by SIGBUS. */
     if (!guarded && (owner == 0 || owner == geteuid())) {
         void *memory = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, fd, 0);
         if (memory == MAP_FAILED) {
@@ -180,6 +186,8 @@ bool ictusi_page_lock_is_there(const struct ictus_lock *lock)
            info.st_size >= (off_t)sizeof(struct page);
 }
 
+/* Copy a whole slot. A copy counts only if the turn counter did not change meanwhile. @return
+ * false if nothing has been published yet. */
 static inline bool reader_copy_slot(const _Atomic uint64_t *counter, const _Atomic uint64_t *slots,
                                     size_t words, uint64_t *to)
 {
@@ -200,7 +208,8 @@ static inline bool reader_copy_slot(const _Atomic uint64_t *counter, const _Atom
     return false;
 }
 
-/* One member of a slot, as it is read: relaxed loads are plain ones, the turn orders them. */
+/* One member of a slot. The loads are relaxed, which costs nothing on common processors. Reading
+ * the turn counter before and after orders them. */
 #define INTEGER(slot, member)                                                                      \
     ((int64_t)atomic_load_explicit(&(slot)[offsetof(struct page_clock, member) / 8],               \
                                    memory_order_relaxed))
@@ -213,14 +222,14 @@ static inline double reader_as_real(uint64_t word)
     return value;
 }
 
-/* The slot in force, and its turn; NULL before there is one. */
+/* Return the slot in force and its turn, or NULL if nothing has been published yet. */
 static inline const _Atomic uint64_t *slot_now(const struct page *page, uint64_t *turn)
 {
     *turn = atomic_load_explicit(&page->clock_turn, memory_order_acquire);
     return *turn ? page->clock[*turn & 1] : NULL;
 }
 
-/* Whether the slot was in force all the while it was read. */
+/* Return whether the slot was in force during the whole read. */
 static inline bool page_still(const struct page *page, uint64_t turn)
 {
     atomic_thread_fence(memory_order_acquire);
@@ -228,8 +237,9 @@ static inline bool page_still(const struct page *page, uint64_t turn)
 }
 
 /*
- * The page's beginning by system calls: the slot in force is whole when the counter stood still
- * from before the copy until after it. @return NULL when the file has been cut off, or never rests
+ * Read the beginning of the page by system calls. The copy is consistent if the turn counter had
+ * one value before, in and after it. @return NULL if the file has been cut off or never stops
+ * changing
  */
 static const struct page *page_read_head(const struct ictus_lock *lock, struct page_head *head)
 {
@@ -256,12 +266,13 @@ static inline int64_t reader_raw_now(void)
     return (int64_t)t.tv_sec * ICTUS_NS_PER_S + t.tv_nsec;
 }
 
+/* Round to the nearest integer without a call of the math library. */
 static inline int64_t ns_whole(double ns)
 {
     return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 
-/* What a slew still has to remove: nothing, mostly. */
+/* Return the ns that a slew still has to remove, mostly 0. */
 static inline double slew_left(const _Atomic uint64_t *slot, int64_t raw)
 {
     if (raw >= INTEGER(slot, slew_until)) {
@@ -273,8 +284,9 @@ static inline double slew_left(const _Atomic uint64_t *slot, int64_t raw)
 }
 
 /*
- * These are the hot path: each member is loaded once, nothing is copied and nothing called but the
- * kernel's clock.
+ * These functions are the hot path. Each member is loaded once, nothing is copied, and only the
+ * kernel's clock is called. Only the small product slope * d is in floating point; the instant
+ * itself stays an integer.
  */
 static inline int64_t slot_absolute(const _Atomic uint64_t *slot, int64_t raw, double left)
 {
@@ -282,19 +294,21 @@ static inline int64_t slot_absolute(const _Atomic uint64_t *slot, int64_t raw, d
     return INTEGER(slot, value) + d + ns_whole(REAL(slot, slope) * (double)d - left);
 }
 
-/* The same near the end of a day that is a second longer or shorter. */
+/* The time including a leap second, which matters only near the end of that day. */
 static inline int64_t slot_leapt(const _Atomic uint64_t *slot, int64_t plain)
 {
     return ictusi_page_leapt(plain, INTEGER(slot, leap_at), INTEGER(slot, leap_ns));
 }
 
-/* What the quick way is good for: from the anchor to a little past the next poll. */
+/* The range of the fast path: from the anchor until shortly after the next poll, or until a
+ * leap. */
 static inline bool slot_near(const _Atomic uint64_t *slot, int64_t raw)
 {
     return raw >= INTEGER(slot, anchor) && raw <= INTEGER(slot, quick_until);
 }
 
-/* Elsewhere: the whole formula. */
+/* Outside that range the whole formula is used. If the daemon has missed its poll, the state
+ * becomes holdover. */
 static __attribute__((noinline)) void reader_fill_far(const _Atomic uint64_t *slot, int64_t raw,
                                                       struct ictus_lock_reading *reading)
 {
@@ -315,6 +329,8 @@ static __attribute__((noinline)) void reader_fill_far(const _Atomic uint64_t *sl
     }
 }
 
+/* Inside that range no leap can happen, sigma is interpolated, and the bound needs no case for
+ * more than an hour. */
 static inline void reader_fill_near(const _Atomic uint64_t *slot, int64_t raw,
                                     struct ictus_lock_reading *reading)
 {
@@ -348,7 +364,8 @@ static __attribute__((noinline)) int reader_map_slowly(const struct ictus_lock *
     return ICTUS_ERR_SAMPLES;
 }
 
-/* The first try nearly always does; its values stay in registers until they are known to hold. */
+/* The first try nearly always succeeds. Its values stay in registers until the slot is known to
+ * be unchanged. */
 static inline int reader_map_raw(const struct ictus_lock *lock, int64_t raw,
                                  struct ictus_lock_reading *reading)
 {
@@ -409,7 +426,7 @@ static bool reader_copy_clock(const struct ictus_lock *lock, struct page_clock *
     return ok;
 }
 
-/* As slot_absolute(), of a copy. */
+/* Like slot_absolute(), for a copy. */
 static int64_t reader_absolute_of(const struct page_clock *c, int64_t raw)
 {
     const int64_t d = raw - c->anchor;
@@ -427,13 +444,15 @@ int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struc
     if (!reader_copy_clock(lock, &copy)) {
         return ICTUS_ERR_SAMPLES;
     }
-    /* On the line itself; of an instant that occurs twice the first, of one left out the next. */
+    /* Undo the leap first. Of an instant that occurs twice, take the first occurrence. A deleted
+     * instant becomes the first instant after it. */
     if (copy.leap_ns && utc.ns >= copy.leap_at) {
         utc.ns -= copy.leap_ns;
     } else if (copy.leap_ns > 0 && utc.ns > copy.leap_at - copy.leap_ns) {
         utc.ns = copy.leap_at - copy.leap_ns;
     }
-    /* The slope is at most 5e-4: each round leaves that part of the error. */
+    /* Fixed-point iteration: raw <- raw + (utc - absolute(raw)). Each step multiplies the error
+     * by slope and slew rate, together at most 0.02, so that 12 steps are more than enough. */
     int64_t guess = copy.anchor + (utc.ns - copy.value);
     for (int i = 0; i < 12; i++) {
         guess += utc.ns - reader_absolute_of(&copy, guess);
@@ -454,6 +473,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
         return ICTUS_ERR_SAMPLES;
     }
     const int64_t d = raw - copy.anchor;
+    /* The frequency's variance grows with its random walk: sigma_f^2 = ff + walk * |s|. */
     elapsed->ns = copy.elapsed + d + ns_whole(copy.slope * (double)d);
     if (sigma_rate) {
         *sigma_rate =
@@ -462,7 +482,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
     return ICTUS_OK;
 }
 
-/* Texts end and counts are within their arrays, whatever the page holds. */
+/* Terminate texts and limit counts to their arrays, whatever the page contains. */
 static void reader_tidy_status(struct ictus_lock_status *status)
 {
     status->reference[sizeof(status->reference) - 1] = '\0';
@@ -478,7 +498,7 @@ static void reader_tidy_status(struct ictus_lock_status *status)
     }
 }
 
-/* The status by system calls, whole: nobody reads it often. */
+/* Read the whole status by system calls. It is read rarely, so speed does not matter. */
 static bool reader_read_status(const struct ictus_lock *lock, uint64_t words[PAGE_STATUS_WORDS])
 {
     const off_t turn_at = (off_t)offsetof(struct page, status_turn);
@@ -501,8 +521,9 @@ static bool reader_read_status(const struct ictus_lock *lock, uint64_t words[PAG
 }
 
 /*
- * Whether the daemon lives: its process does, started when it was. Where that cannot be seen, from
- * another process namespace say, a clock that was told in time speaks for it.
+ * Return whether the daemon is alive: its process exists and started at the recorded time. If this
+ * cannot be seen, for example from another process namespace, a clock that was published in time is
+ * taken as a sign of life.
  */
 static bool reader_is_alive(const struct ictus_lock *lock)
 {
@@ -535,7 +556,7 @@ int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *s
     if (ictus_lock_now(lock, &status->now)) {
         memset(&status->now, 0, sizeof(status->now));
     }
-    /* A leap second that has passed is announced no more. */
+    /* Do not announce a leap second that has already passed. */
     if (reader_copy_clock(lock, &clock) && status->leap < 3 &&
         (!clock.leap_ns || reader_absolute_of(&clock, reader_raw_now()) >= clock.leap_at)) {
         status->leap = 0;

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A pair is read at most so often; the narrowest sandwich wins, a narrow one ends the search. */
+/* A pair is read at most PAIR_TRIES times. The pair with the smallest distance is kept, and a
+ * distance of at most PAIR_GOOD_NS ends the search. */
 enum { PAIR_TRIES = 12, PAIR_GOOD_NS = 90 };
 
-/* Reading two clocks in a row cannot tell a step from a preemption below this; none matters. */
+/* Smaller steps are not detected, because a preemption between two readings looks like one. They
+ * do little harm: the next pair corrects them. */
 static const int64_t step_ns = 500000;
 
-/* The rate between two pairs is known to a sandwich over their distance: 0.1 ppm here. */
+/* The rate between two pairs is uncertain by about half a distance over their span: 45 ns / 0.5
+ * s, or 0.1 ppm. */
 static const int64_t rate_span_ns = INT64_C(500000000);
 
 static int64_t timebase_read_clock(clockid_t id)
@@ -32,7 +35,7 @@ int64_t ictusi_timebase_real_now(void)
     return timebase_read_clock(CLOCK_REALTIME);
 }
 
-/* Difference of two clocks, read in the narrowest of a few sandwiches. */
+/* Return outer - inner, in ns, from the try whose two outer readings are closest together. */
 static int64_t clock_difference(clockid_t outer, clockid_t inner)
 {
     int64_t best = 0;
@@ -68,7 +71,7 @@ static void timebase_read_pair(int64_t *raw, int64_t *real, double *width)
 bool ictusi_timebase_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns)
 {
     static const int64_t second = 1000000000;
-    static const int64_t margin_s = 3600; /* so that differences near the end fit as well */
+    static const int64_t margin_s = 3600; /* leaves room for differences near the end */
     if (seconds < 0 || seconds > INT64_MAX / second - margin_s || nanoseconds < 0 ||
         nanoseconds >= second) {
         return false;
@@ -77,6 +80,11 @@ bool ictusi_timebase_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *n
     return true;
 }
 
+/*
+ * Both CLOCK_REALTIME and CLOCK_MONOTONIC follow NTP's slewing, so their difference changes only if
+ * CLOCK_REALTIME is stepped. CLOCK_BOOTTIME and CLOCK_MONOTONIC differ only by the time for which
+ * the machine was suspended. After either event the measurement of the rate starts anew.
+ */
 unsigned ictusi_timebase_read(struct timebase *base)
 {
     const struct timebase old = *base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing results: each object goes whole to the file and to standard output, or not at all. */
+/* Writes results. Each object goes to the file and to standard output whole, or not at all. */
 #include "print.h"
 #include "result.h"
 
@@ -18,16 +18,18 @@
 struct ictus_output {
     struct printer printer;
     int fd;       /* -1: no file */
-    off_t length; /* of the whole lines in the file */
+    off_t length; /* length of the complete lines in the file */
     int err;      /* the first failure, kept for ictus_output_close() */
-    bool broken;  /* the file takes no more */
+    bool broken;  /* the file can take no more lines */
 };
 
+/* JSON has no NaN and no infinity, so such a value becomes null. */
 json_t *ictus_result_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Jansson refuses text that is not UTF-8, such as a path, so invalid bytes are replaced first. */
 json_t *ictus_result_text(const char *text)
 {
     char *copy = strdup(text);
@@ -40,7 +42,7 @@ json_t *ictus_result_text(const char *text)
     return string;
 }
 
-/* Write all of a buffer. A full disk shows as a short write followed by an error. */
+/* Write all bytes of a buffer. On a full disk, a short write is followed by an error. */
 static int output_write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -57,6 +59,8 @@ static int output_write_all(int fd, const char *bytes, size_t count)
     return ICTUS_OK;
 }
 
+/* Append one line to the file. If writing fails, the part of the line that was written is cut
+ * off again, so that the file always consists of complete lines. */
 static int output_write_line(struct ictus_output *out, const json_t *object)
 {
     if (out->fd < 0 || out->broken) {
@@ -67,13 +71,13 @@ static int output_write_line(struct ictus_output *out, const json_t *object)
         return ICTUS_ERR_NOMEM;
     }
     const size_t length = strlen(text);
-    text[length] = '\n'; /* one write a line, so that a kill seldom cuts one */
+    text[length] = '\n'; /* one write for each line, so that a kill rarely cuts a line */
     int err = output_write_all(out->fd, text, length + 1);
     free(text);
     if (err) {
         const int reason = errno;
         out->broken = true;
-        /* Pipes and devices cannot be cut: nothing better can be done for them. */
+        /* Pipes and devices cannot be truncated. Nothing better can be done for them. */
         const int cut = ftruncate(out->fd, out->length);
         (void)cut;
         errno = reason;
@@ -118,7 +122,7 @@ static int output_write_header(struct ictus_output *out, const char *path, json_
     return err == ICTUS_ERR_IO ? output_cannot(why, path, "write to") : err;
 }
 
-/* The header with its two fixed members in front; NULL when out of memory. */
+/* Put the two fixed members in front of the header. Return NULL if memory runs out. */
 static json_t *output_complete_header(json_t *header)
 {
     json_t *whole = json_pack("{s:s, s:s}", "type", "header", "schema", ICTUSI_RESULT_SCHEMA);
@@ -153,7 +157,7 @@ int ictus_output_open(enum ictus_format format, const struct ictus_column *colum
     return ICTUS_OK;
 }
 
-/* The length of the file up to and with its last newline. */
+/* Find the length of the file up to and including its last newline. */
 static int output_whole_lines(int fd, off_t *length)
 {
     off_t end = lseek(fd, 0, SEEK_END);
@@ -174,6 +178,8 @@ static int output_whole_lines(int fd, off_t *length)
     return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
+/* Open an existing file to append to it. It must be a valid result file. A last line that a
+ * killed run left incomplete is cut off. */
 static int output_reopen(struct ictus_output *out, const char *path, struct ictus_why *why)
 {
     json_t *objects = NULL;
@@ -217,7 +223,7 @@ static int output_put(struct ictus_output *out, json_t *object, bool keep, bool 
     }
     const int written = keep ? output_write_line(out, object) : ICTUS_OK;
     const int printed = show ? ictusi_printer_put(&out->printer, object) : ICTUS_OK;
-    /* What has a file is worth going on for without somebody to look on. */
+    /* If the object is in the file, a failure to print it does not stop the run. */
     const bool lost_only_view = printed == ICTUS_ERR_IO && !written && out->fd >= 0;
     const int err = written ? written : lost_only_view ? ICTUS_OK : printed;
     json_decref(object);

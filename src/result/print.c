@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How result objects look on standard output: table rows, CSV rows, JSON lines. */
+/* Prints result objects to standard output as table rows, CSV rows or JSON lines. */
 #include "print.h"
 
 #include "core/plain.h"
@@ -17,7 +17,8 @@ bool ictusi_result_is_raw(const char *key)
     return strncmp(key, "raw", 3) == 0;
 }
 
-/* Columns as wide as values usually are; a row is printed before the next one is known. */
+/* Each row is printed before the next one is known, so columns have the usual width of their
+ * values. */
 static int column_width(const struct ictus_column *column)
 {
     static const int usual[] = {[ICTUS_COLUMN_TEXT] = 9,
@@ -29,7 +30,7 @@ static int column_width(const struct ictus_column *column)
     return title > usual[column->kind] ? title : usual[column->kind];
 }
 
-/* Three decimals, fewer where the number is so large that it would not fit in its column. */
+/* Print three decimals, or fewer if the number would not fit into its column. */
 static void format_decimals(double number, int width, char *cell)
 {
     int length = CELL_MAX;
@@ -38,7 +39,8 @@ static void format_decimals(double number, int width, char *cell)
     }
 }
 
-/* Four significant digits, fewer where a sign, zeros or an exponent leave no room for them. */
+/* Print four significant digits, or fewer if a sign, zeros or an exponent leave no room for
+ * them. */
 static void format_significant(double number, int width, char *cell)
 {
     int length = CELL_MAX;
@@ -85,7 +87,7 @@ static void format_cell(const struct ictus_column *column, const json_t *value, 
     }
 }
 
-/* Where a column begins: after those before it and a blank each. */
+/* Return where a column begins: after all columns before it and a blank after each. */
 static int column_start(const struct printer *printer, const struct ictus_column *column)
 {
     int start = 0;
@@ -95,7 +97,8 @@ static int column_start(const struct printer *printer, const struct ictus_column
     return start;
 }
 
-/* The text that ends a row, in as many lines as a terminal of 80 columns needs for it. */
+/* Print the text that ends a row. It is wrapped into as many lines as a terminal of 80 columns
+ * needs. */
 static void print_put_last_text(const struct printer *printer, int start, const char *text)
 {
     const size_t first = strcspn(text, " ");
@@ -115,7 +118,7 @@ static void print_put_last_text(const struct printer *printer, int start, const 
     }
 }
 
-/* A text that is wider than its column has the line for itself; the row continues below it. */
+/* A text that is wider than its column gets a line of its own, and the row continues below it. */
 static void printer_put_cell(const struct printer *printer, const struct ictus_column *column,
                              const char *cell)
 {
@@ -150,7 +153,7 @@ static void row_print_as_table(struct printer *printer, const json_t *object)
     char cell[CELL_MAX];
     if (json_is_string(json_object_get(object, "verdict")) &&
         !print_has_column(printer, "verdict")) {
-        return; /* a sentence about the table, which the command prints itself */
+        return; /* a sentence about the table, which the command itself prints */
     }
     if (!printer->titled) {
         for (column = printer->columns; column->key; column++) {
@@ -187,7 +190,7 @@ static int row_print_as_json(const struct printer *printer, const json_t *object
     return err;
 }
 
-/* A comma-separated cell, quoted where RFC 4180 asks for it. */
+/* Print a CSV cell, with quotes where RFC 4180 requires them. */
 static void print_put_csv_text(FILE *stream, const char *text)
 {
     if (!strpbrk(text, ",\"\n\r")) {
@@ -218,7 +221,7 @@ static void print_put_csv_value(FILE *stream, const json_t *value)
     free(text);
 }
 
-/* The names of an object's columns; members of nested objects become "outer.inner". */
+/* Collect the names of an object's columns. Members of nested objects become "outer.inner". */
 static void print_collect_names(const json_t *object, const char *prefix, json_t *names)
 {
     const char *key = NULL;
@@ -239,6 +242,7 @@ static void print_collect_names(const json_t *object, const char *prefix, json_t
     }
 }
 
+/* Find a member by its column name. "outer.inner" is also tried as a single name. */
 static const json_t *print_find_member(const json_t *object, const char *name)
 {
     const json_t *whole = json_object_get(object, name);
@@ -251,6 +255,8 @@ static const json_t *print_find_member(const json_t *object, const char *name)
     return json_object_get(json_object_get(object, outer), dot + 1);
 }
 
+/* The first object of each type decides its columns, and a title row with their names precedes
+ * it. A member that a later object lacks leaves its cell empty. */
 static int row_print_as_csv(struct printer *printer, const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "type"));

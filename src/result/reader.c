@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading result files, forgiving what killed runs, other programs and full disks leave in them. */
+/* Reads result files. It tolerates what killed runs, other programs and full disks leave in
+ * them. */
 #include "result.h"
 
 #include <ictus/result.h>
@@ -20,7 +21,8 @@ struct reading {
     int found;
 };
 
-/* The bare words that are no JSON but that other writers leave for a number. */
+/* Return the length of a word that other writers print for a number that JSON cannot express, or
+ * 0 if the text does not begin with one. */
 static size_t reader_not_a_number(const char *text, size_t left)
 {
     static const char *const words[] = {"NaN",       "nan",      "-NaN", "-nan",
@@ -34,7 +36,8 @@ static size_t reader_not_a_number(const char *text, size_t left)
     return 0;
 }
 
-/* A copy of the text with null for every such word outside a string; NULL if there was none. */
+/* Copy the text with null in place of every such word outside a string. Return NULL if there is
+ * none. */
 static char *null_for_nan(const char *text, size_t length)
 {
     char *copy = malloc(2 * length + 8); /* the shortest word has three letters, null four */
@@ -76,7 +79,7 @@ static json_t *reader_parse_line(const char *text, size_t length)
     return object;
 }
 
-/* A header of a later major schema may mean anything: refuse it by name. */
+/* A header of another major schema may mean anything, so the file is refused. */
 static int reader_check_schema(const struct reading *reading, const json_t *object,
                                struct ictus_why *why)
 {
@@ -101,10 +104,16 @@ static bool reader_is_blank(const char *text, size_t length)
     return length == 0;
 }
 
+/*
+ * Add the object of one line. Lines without one are skipped and counted, because a killed run may
+ * leave half a line, and other programs may print into the file. An empty header is added if the
+ * first object is none, so that callers always find one.
+ */
 static int reader_take_line(struct reading *reading, char *text, size_t length,
                             struct ictus_why *why)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* what some editors put before UTF-8 */
+    static const char mark[] = "\xef\xbb\xbf"; /* the byte order mark that some editors put at
+                                                  the beginning of UTF-8 */
     reading->line++;
     if (reading->line == 1 && length >= 3 && memcmp(text, mark, 3) == 0) {
         text += 3;
@@ -154,8 +163,8 @@ static int reader_read_lines(struct reading *reading, FILE *file, struct ictus_w
                             strerror(errno));
     }
     if (!err && reading->found == 0) {
-        err =
-            ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no ictus results", reading->path);
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' contains no ictus results",
+                            reading->path);
     }
     return err;
 }
@@ -163,7 +172,7 @@ static int reader_read_lines(struct reading *reading, FILE *file, struct ictus_w
 int ictus_result_read(const char *path, json_t **objects, int *skipped, struct ictus_why *why)
 {
     if (!path || !objects) {
-        return ictus_because(why, ICTUS_ERR_ARG, "no result file given");
+        return ictus_because(why, ICTUS_ERR_ARG, "no result file was given");
     }
     FILE *file = fopen(path, "re");
     if (!file) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proof that a label is true: one process is kept back, so that others wait for it inside the
- * collective, where a witness notes the functions they are in. Open MPI's are named and lie in its
- * components' files. MPICH's are not: there each algorithm of the operation is run in turn, and one
- * is proven when its stacks part from every other's.
+ * Proof that a label is true. One process is delayed, so that the others wait for it inside the
+ * collective, where a witness records the functions they are in. Open MPI's functions have names
+ * and are in the files of its components. MPICH's have none. There each algorithm of the operation
+ * is run in turn, and an algorithm is proven when its stacks diverge from those of all others.
  */
 #include "select/selector.h"
 #include "select/sighting.h"
@@ -17,13 +17,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Two stages, because in a rooted operation only those wait that depend on the one who is late. */
+/* There are two stages because, in a rooted operation, only those processes wait that depend on
+ * the late one. */
 enum {
-    STAGES = 2,     /* who is kept back: the first process, the last one */
-    TRIES_SEEN = 5, /* with stacks that do not tell */
-    TRIES_MOST = 8, /* where there were hardly any: a crowded machine */
-    DELAY_MS = 4,   /* of the first try; each doubles it */
-    OWN = 0,        /* place of the library's own choice among a reference's trunks */
+    STAGES = 2,     /* the late process is the first one, then the last one */
+    TRIES_SEEN = 5, /* tries if stacks were seen but do not tell */
+    TRIES_MOST = 8, /* tries if hardly any stacks were seen, as on a crowded machine */
+    DELAY_MS = 4,   /* delay of the first try; each further try doubles it */
+    OWN = 0,        /* place of the library's own choice among the trunks of a reference */
 };
 
 /* One collective under observation. */
@@ -41,9 +42,9 @@ static void sleep_ms(int ms)
 }
 
 /*
- * Run the trial before the witness' eyes. One without eyes still takes part. Each process sleeps or
- * watches in its turn; the late one arrives after the others have been in the collective for
- * delay_ms, during which the witness takes their stacks.
+ * Run the trial while the witness watches. A process whose witness cannot watch still takes part.
+ * The late process arrives after the others have been in the collective for delay_ms. During this
+ * time the witness takes their stacks.
  */
 static int proof_act(struct trial *trial, const struct forced *f, void *context)
 {
@@ -61,7 +62,7 @@ static int proof_act(struct trial *trial, const struct forced *f, void *context)
     return err;
 }
 
-/* The library's variables are set for this call, and set back after it. */
+/* Set the library's variables for this trial only. */
 static int proof_observe(struct ictus_selector *s, struct forced *f, struct message message,
                          struct scene *scene, int stage)
 {
@@ -75,9 +76,9 @@ static int proof_observe(struct ictus_selector *s, struct forced *f, struct mess
 /* --- Functions with names: Open MPI --- */
 
 /*
- * All that was seen by any process; what contradicts itself was not seen. Collective. Processes see
- * different parts (a leaf waits elsewhere than the root); two different names are a contradiction,
- * and nothing is claimed then.
+ * Unite what all processes have seen. Collective. Processes see different parts: a leaf waits at
+ * another place than the root. Two different names of algorithms are a contradiction, and then
+ * nothing is claimed.
  */
 static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
 {
@@ -111,6 +112,7 @@ static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
     return ICTUS_OK;
 }
 
+/* Return the name that belongs to a value of the operation's variable, or "" if it has none. */
 static const char *proof_name_of(const struct operation *o, int value)
 {
     for (int i = 0; i < o->variable.count; i++) {
@@ -121,7 +123,8 @@ static const char *proof_name_of(const struct operation *o, int value)
     return "";
 }
 
-/* The name to choose by of what a function says it is; its own where there is none. */
+/* Return the name by which an algorithm is chosen, given the name of its function. Return the
+ * function's own name if no choice matches. */
 static const char *choice_of(const struct operation *o, const char *function)
 {
     for (int i = 0; o->algorithms[i]; i++) {
@@ -132,10 +135,8 @@ static const char *choice_of(const struct operation *o, const char *function)
     return function;
 }
 
-/*
- * The label fails where another algorithm, or another component than the one that was told, was
- * seen to run. Not seeing anything proves nothing either way.
- */
+/* The label is false if another algorithm was seen to run, or a component other than the one
+ * whose algorithms are chosen. Seeing nothing proves neither. */
 static void proof_judge_sighting(const struct ictus_selector *s, const struct forced *f,
                                  const struct sighting *seen, struct ictus_ran *ran)
 {
@@ -155,17 +156,16 @@ static void proof_judge_sighting(const struct ictus_selector *s, const struct fo
     }
 }
 
-/* The delay doubles with each try: 4 ms, 8, ..., 512 at the eighth. */
+/* Try until the united sighting proves or disproves the label. The delay doubles with each try:
+ * 4 ms, 8 ms, ..., 512 ms at the eighth. */
 static int proof_by_name(struct ictus_selector *s, struct forced *f, struct message message,
                          const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
     char component[sizeof(ran->component)] = "";
     int err = ICTUS_OK;
-    /*
-     * Each turn is collective. All processes judge one and the same united sighting, so all of them
-     * leave these loops together.
-     */
+    /* Each turn is collective. All processes judge the same united sighting, so they all leave
+     * these loops together. */
     for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
         for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
             struct sighting seen;
@@ -182,7 +182,8 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
         }
         scene.delay_ms *= 2;
     }
-    /* Of the library's own choice it is worth knowing whose it was, if nothing else. */
+    /* For the library's own choice, knowing the component is useful even if the algorithm is
+     * unknown. */
     if (!err && ran->proof == ICTUS_PROOF_NONE && component[0] &&
         f->value == f->operation->automatic) {
         memcpy(ran->component, component, sizeof(component));
@@ -193,21 +194,20 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
 
 /* --- Functions without names: MPICH --- */
 
-/*
- * The stacks of all algorithms of an operation, at one size on one group of processes. i and k run
- * over the algorithms, place OWN being the library's choice.
- */
+/* The stacks of all algorithms of an operation, for one message and one group of processes. i
+ * and k are indices of algorithms. Index OWN is the library's own choice. */
 struct reference {
     const struct operation *operation;
     struct message message;
-    uint64_t group; /* of processes, by their ranks in the world */
+    uint64_t group; /* hash of the processes' ranks in MPI_COMM_WORLD */
     int values[VARIABLE_VALUES_MAX + 1];
+    /* whether algorithm i can run here */
     bool able[VARIABLE_VALUES_MAX + 1];
-    struct trunk trunks[VARIABLE_VALUES_MAX + 1][STAGES]; /* this process's */
-    /* Of i and k at i * count + k; not 0 where some process saw their stacks part. */
+    struct trunk trunks[VARIABLE_VALUES_MAX + 1][STAGES]; /* as this process saw them */
+    /* At i * count + k: not 0 if some process saw the stacks of i and k diverge. */
     int apart[(VARIABLE_VALUES_MAX + 1) * (VARIABLE_VALUES_MAX + 1)];
     int count;
-    int own; /* place of the algorithm that the library chooses itself; -1: not known */
+    int own; /* index of the algorithm that the library chooses itself; -1: not known */
     struct reference *next;
 };
 
@@ -221,10 +221,8 @@ void ictusi_proof_references_free(struct ictus_selector *s)
     s->references = NULL;
 }
 
-/*
- * FNV-1a over the ranks in the world. Group and not handle: communicators of the same processes
- * behave alike, and handles are used again.
- */
+/* Return an FNV-1a hash of the ranks in MPI_COMM_WORLD. The key is the group and not the handle,
+ * because communicators of the same processes behave alike, and handles are reused. */
 static uint64_t proof_group_of(MPI_Comm comm)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -245,8 +243,9 @@ static uint64_t proof_group_of(MPI_Comm comm)
 }
 
 /*
- * Watch one algorithm: false only where that ended in an error that is no "cannot". What would
- * crash is never run: it is not able, and no other has to part from it.
+ * Watch one algorithm in both stages. An algorithm that MPI refuses is marked as not able and is no
+ * error. An algorithm that would crash is never run: it is not able, so no other needs to diverge
+ * from it.
  */
 static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct reference *r, int i,
                              struct scene *scene)
@@ -258,12 +257,12 @@ static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct 
     r->able[i] =
         r->able[i] && !ictusi_select_would_crash(s, f->operation,
                                                  proof_name_of(f->operation, r->values[i]), size);
-    /* The library's variables are set to what f says, so f says another value for a while. */
+    /* The library's variables are set to f->value, so f takes another value during this trial. */
     f->value = r->values[i];
     for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
         err = proof_observe(s, f, r->message, scene, stage);
         ictusi_sighting_trunk_read(scene->witness, &r->trunks[i][stage]);
-        /* The error is that of all processes: all of them rule the algorithm out. */
+        /* All processes get the same error, so they all rule the algorithm out. */
         if (err == ICTUS_ERR_UNSUPPORTED) {
             r->able[i] = false;
             err = ICTUS_OK;
@@ -274,8 +273,9 @@ static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct 
 }
 
 /*
- * Which algorithms part on any process, and whether there were stacks to tell by. Collective. One
- * process is enough to tell two algorithms apart: they are different code.
+ * Find out which algorithms diverge on any process, and whether there were enough stacks to tell.
+ * Collective. If the stacks of two algorithms diverge on a single process, the algorithms are
+ * different code.
  */
 static bool reference_compare(const struct forced *f, struct reference *r, bool *seen)
 {
@@ -298,7 +298,8 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
     for (int i = 0; i < r->count; i++) {
         *seen = *seen && (enough[i] || !r->able[i]);
         for (int k = 0; k < r->count; k++) {
-            /* The library's own choice is one of the others, so it need not part from them. */
+            /* The library's own choice is one of the other algorithms, so it need not diverge
+             * from them. */
             all = all && (i == k || i == OWN || k == OWN || !r->able[i] || !r->able[k] ||
                           apart[i * r->count + k]);
         }
@@ -306,10 +307,8 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
     return all;
 }
 
-/*
- * Whether it parts from all others that can run here, of which there must be one. With nobody to
- * part from, any stack would be a proof.
- */
+/* Return whether algorithm i diverges from all others that can run here. There must be at least
+ * one other: with nothing to diverge from, any stack would be a proof. */
 static bool proof_stands_alone(const struct reference *r, int i)
 {
     int others = 0;
@@ -325,10 +324,11 @@ static bool proof_stands_alone(const struct reference *r, int i)
 }
 
 /*
- * Whether the library's own choice may be algorithm i, as far as this process sees: 1 where its
- * stacks reach the functions at which the algorithm parts from others, -1 where they lack one or
- * reach it from within another algorithm, 0 where there is nothing to tell by. One process's
- * opinion: its stacks show its own part of the algorithm only.
+ * Return this process's opinion on whether the library's own choice is algorithm i. The opinion is
+ * 1 if the stacks of the own choice reach the functions at which algorithm i diverges from the
+ * others. It is -1 if they lack such a function or reach it from within another algorithm, and 0 if
+ * there is nothing to compare. It is an opinion because a process sees only its own part of the
+ * algorithm.
  */
 static int proof_own_choice_like(const struct reference *r, int i)
 {
@@ -341,7 +341,8 @@ static int proof_own_choice_like(const struct reference *r, int i)
                                ? -1
                                : ictusi_sighting_trunk_parting(trunk, &r->trunks[k][stage]);
             if (at >= 0) {
-                /* Once against, always against: one function that is lacking is enough. */
+                /* A negative opinion stays negative, because a single missing function is
+                 * enough. */
                 opinion = opinion < 0 || !ictusi_sighting_trunk_reaches(own, trunk->functions[at])
                               ? -1
                               : 1;
@@ -351,7 +352,8 @@ static int proof_own_choice_like(const struct reference *r, int i)
     return opinion;
 }
 
-/* Its device composes a collective of others where there are several nodes: one name is not all. */
+/* Return whether all processes are on one node. On several nodes MPICH's device composes a
+ * collective of others, and then the name of one algorithm does not describe it. */
 static bool proof_on_one_node(MPI_Comm comm)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -366,16 +368,15 @@ static bool proof_on_one_node(MPI_Comm comm)
     return all;
 }
 
-/* Which algorithm the library's own choice is; -1 where that cannot be told. Collective. */
+/* Return the index of the algorithm that the library itself chooses, or -1 if this cannot be
+ * told. Collective. */
 static int proof_recognise_own_choice(const struct forced *f, const struct reference *r)
 {
     int found = -1;
     int several = 0;
     for (int i = 1; i < r->count; i++) {
-        /*
-         * The largest opinion and, negated, the smallest in one reduction: an algorithm is
-         * recognised if some process saw it and none saw anything that speaks against it.
-         */
+        /* One reduction yields the largest opinion and, negated, the smallest. An algorithm is
+         * recognised if some process saw it and no process saw anything that contradicts it. */
         int opinion[2] = {proof_own_choice_like(r, i), 0};
         opinion[1] = -opinion[0];
         MPI_Allreduce(MPI_IN_PLACE, opinion, 2, MPI_INT, MPI_MAX, f->plain);
@@ -387,6 +388,10 @@ static int proof_recognise_own_choice(const struct forced *f, const struct refer
     return several ? -1 : found;
 }
 
+/*
+ * Run all algorithms until their stacks diverge and, on one node, until the library's own choice is
+ * recognised. The stacks of each try replace those of the try before, which had a shorter delay.
+ */
 static int proof_observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
                              const struct ictus_witness *witness)
 {
@@ -404,16 +409,15 @@ static int proof_observe_all(struct ictus_selector *s, struct forced *f, struct 
         }
         parted = !err && reference_compare(f, r, &seen);
         r->own = !err && simple ? proof_recognise_own_choice(f, r) : -1;
-        /*
-         * On a crowded machine the witness may not be scheduled within 4 ms; the last of eight
-         * tries waits for half a second.
-         */
+        /* On a crowded machine the witness may not be scheduled within 4 ms. The last of eight
+         * tries waits for half a second. */
         scene.delay_ms *= 2;
     }
     return err;
 }
 
-/* An algorithm may behave otherwise at another size, hence a reference for each. */
+/* Find the reference of this operation, message and group. An algorithm may behave differently
+ * at another size, so each size has a reference of its own. */
 static struct reference *proof_known_reference(const struct ictus_selector *s,
                                                const struct forced *f, struct message message,
                                                uint64_t group)
@@ -427,10 +431,8 @@ static struct reference *proof_known_reference(const struct ictus_selector *s,
     return NULL;
 }
 
-/*
- * The list grows by one for each operation, size and group that is asked about; it is searched in
- * order.
- */
+/* Find the reference or make it. The list grows by one for each operation, message and group
+ * that is asked about, and is searched linearly. */
 static int proof_find_reference(struct ictus_selector *s, struct forced *f, struct message message,
                                 const struct ictus_witness *witness, struct reference **out)
 {
@@ -467,6 +469,8 @@ static int proof_find_reference(struct ictus_selector *s, struct forced *f, stru
     return ICTUS_OK;
 }
 
+/* Return whether a device's own collective runs in place of the library's algorithms: either the
+ * switch of all devices says so, or it leaves the decision to the operation's own switch. */
 static bool device_is_in_force(const struct ictus_selector *s, const struct operation *o)
 {
     const int how = ictusi_variable_lent_value(&s->devices, s->dialect->devices_each);
@@ -475,9 +479,9 @@ static bool device_is_in_force(const struct ictus_selector *s, const struct oper
 }
 
 /*
- * A device's collective may be put together of several, as the barrier within a node is of a
- * barrier and a broadcast: what is recognised is one of them, and that the device was in force is
- * said.
+ * Name the algorithm that the library chose itself. A device may compose its collective of several,
+ * as the barrier within a node is a barrier and a broadcast. Then only one of them is recognised,
+ * and the component says that the device was in force.
  */
 static void proof_name_own_choice(const struct ictus_selector *s, const struct forced *f,
                                   const struct reference *r, struct ictus_ran *ran)
@@ -493,10 +497,8 @@ static void proof_name_own_choice(const struct ictus_selector *s, const struct f
     }
 }
 
-/*
- * Without a name the proof is that this algorithm's stacks part from all others': whichever ran, it
- * was the one that was set, since the setting was the only difference.
- */
+/* Without names, the proof is that the stacks of this algorithm diverge from those of all
+ * others. The setting was the only difference, so whatever ran was the algorithm that was set. */
 static int proof_by_parting(struct ictus_selector *s, struct forced *f, struct message message,
                             const struct ictus_witness *witness, struct ictus_ran *ran)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forced communicators, and what the MPI library's variables hold while one is in use. */
+/* Forced communicators, and the values of the MPI library's variables while one is in use. */
 #include <ictus/select.h>
 
 #include "select/selector.h"
@@ -48,7 +48,7 @@ static bool cvar_name(int index, char *name, int size)
                                &scope) == MPI_SUCCESS;
 }
 
-/* "coll_tuned_reduce_algorithm" with its dialect's ends taken off, in lower case. */
+/* Take "reduce" from "coll_tuned_reduce_algorithm": remove the dialect's ends, make lower case. */
 static bool operation_name(const struct dialect *dialect, const char *variable, char *name)
 {
     const size_t prefix = strlen(dialect->prefix);
@@ -73,7 +73,7 @@ static bool select_open_one(const struct dialect *dialect, int index, struct ope
     }
     if (!v->is_int || !ictusi_variable_value(v, dialect->automatic, &operation->automatic) ||
         !ictusi_variable_read(v, &operation->original) ||
-        !ictusi_variable_write(v, operation->original)) { /* some are constants */
+        !ictusi_variable_write(v, operation->original)) { /* some variables are constants */
         ictusi_variable_close(v);
         return false;
     }
@@ -81,7 +81,7 @@ static bool select_open_one(const struct dialect *dialect, int index, struct ope
     for (int i = 0; i < v->count; i++) {
         if (v->values[i] != operation->automatic) {
             if (strcmp(v->text[i], ICTUS_ALGORITHM_DEFAULT) == 0) {
-                /* Open MPI's name of an algorithm of allgatherv; ours of no choice at all. */
+                /* Open MPI calls an algorithm of allgatherv so; here it means no choice. */
                 (void)snprintf(v->text[i], sizeof(v->text[i]), "basic_default");
             }
             operation->algorithms[kept++] = v->text[i];
@@ -91,7 +91,7 @@ static bool select_open_one(const struct dialect *dialect, int index, struct ope
     return true;
 }
 
-/* The switch that lets a device put its own collective before the library's algorithms. */
+/* Open the switch that lets a device put its own collective before the library's algorithms. */
 static void select_open_device(const struct dialect *dialect, struct operation *operation)
 {
     char name[VARIABLE_NAME_MAX + OPERATION_NAME_MAX];
@@ -134,7 +134,7 @@ static int select_add_operation(struct ictus_selector *s, int index, const char 
     return ICTUS_OK;
 }
 
-/* Whether the switch without which no choice has an effect is on; -1 until it is seen. */
+/* Note the variables that matter besides the choices, and whether choices have an effect at all. */
 static void select_look_at(struct ictus_selector *s, int index, const char *name, int *permitted)
 {
     const struct dialect *d = s->dialect;
@@ -215,7 +215,7 @@ static int select_find_dialect(struct ictus_selector *s, struct ictus_why *why)
 
 const char *ictus_selector_started(const char *operation)
 {
-    (void)operation; /* every library that is known here chooses while it runs */
+    (void)operation; /* every library that is known here can choose at run time */
     return NULL;
 }
 
@@ -242,7 +242,7 @@ int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *wh
     return ICTUS_OK;
 }
 
-/* Every variable as the selector found it. */
+/* Restore every variable to the value that the selector found. */
 static bool selector_restore(struct ictus_selector *s)
 {
     bool done = true;
@@ -260,7 +260,7 @@ static bool selector_restore(struct ictus_selector *s)
     return ictusi_variable_lent_restore(&s->devices) && done;
 }
 
-/* Have each operation's own switch decide whether a device comes before the library. */
+/* Let each operation's own switch decide whether a device comes before the library. */
 static bool devices_yield(struct ictus_selector *s)
 {
     const struct dialect *d = s->dialect;
@@ -268,7 +268,7 @@ static bool devices_yield(struct ictus_selector *s)
            ictusi_variable_lent_write(&s->devices, d->devices_each);
 }
 
-/* The variables as one forced communicator wants them: its own choice over those it inherited. */
+/* Set the variables for a forced communicator: first the inherited choices, then its own. */
 static bool selector_impose(struct ictus_selector *s, const struct forced *chain)
 {
     if (!chain) {
@@ -279,14 +279,14 @@ static bool selector_impose(struct ictus_selector *s, const struct forced *chain
     }
     struct operation *o = chain->operation;
     if (!o->touched) {
-        /* Another selector's choice may be in force: keep it for it. */
+        /* The choice of another selector may be in force. It is kept for that selector. */
         (void)ictusi_variable_read(&o->variable, &o->original);
         if (o->has_device) {
             (void)ictusi_variable_read(&o->device, &o->device_original);
         }
         o->touched = true;
     }
-    /* A device's own collective would take no notice of the choice. */
+    /* A device's own collective would ignore the choice. */
     const int device = chain->value == o->automatic ? o->device_original : 0;
     if (chain->value != o->automatic && o->has_device && !devices_yield(s)) {
         return false;
@@ -356,14 +356,14 @@ struct forced *ictusi_select_forced_find(const struct ictus_selector *s, MPI_Com
     return f;
 }
 
-/* After a communicator is made or gone: what the library's variables should hold. */
+/* Set the library's variables after a communicator has been made or released. */
 static bool selector_settle(struct ictus_selector *s, const struct forced *wanted)
 {
     const bool done = selector_restore(s);
     return s->dialect->at_once ? selector_impose(s, wanted) && done : done;
 }
 
-/* All processes get the least error. Choices that act at once are lifted meanwhile. */
+/* Give all processes the lowest error code. No choice is in force during this reduction. */
 static int selector_agree(struct ictus_selector *s, MPI_Comm comm, int err,
                           const struct forced *then)
 {
@@ -376,8 +376,9 @@ static int selector_agree(struct ictus_selector *s, MPI_Comm comm, int err,
 }
 
 /*
- * MPICH switches in silence where a choice does not apply. It may be told to fail instead, but only
- * for a moment: its own MPI_Comm_dup fails too when the forced algorithm is not for it.
+ * If a choice does not apply, MPICH silently takes another algorithm. It can be made to fail
+ * instead, but only for the duration of a trial: its own MPI_Comm_dup would fail as well if the
+ * forced algorithm does not suit it.
  */
 static void select_be_strict(struct ictus_selector *s)
 {
@@ -418,7 +419,7 @@ static int select_run_once(struct trial *trial, const struct forced *f, void *co
     return ictusi_trial_run(trial, f->comm, f->operation->name);
 }
 
-/* Whether a choice is anybody's but the library's. */
+/* Return whether any choice of this communicator differs from the library's own. */
 static bool select_has_choice(const struct forced *f)
 {
     for (; f; f = f->inherited) {
@@ -429,10 +430,8 @@ static bool select_has_choice(const struct forced *f)
     return false;
 }
 
-/*
- * A duplicate that prefers the component whose algorithms are chosen from: others may come before
- * it by their priorities (sm, han, adapt, ...), and know nothing of the choice.
- */
+/* Duplicate a communicator so that it prefers the component whose algorithms are chosen. Other
+ * components (sm, han, adapt, ...) may have a higher priority, and they ignore the choice. */
 static int select_duplicate_preferring(const struct ictus_selector *s, const struct forced *f,
                                        MPI_Comm from, MPI_Comm *to)
 {
@@ -449,8 +448,8 @@ static int select_duplicate_preferring(const struct ictus_selector *s, const str
     return err;
 }
 
-/* The duplicate, made while its own choices are in force where they stay with it, and while no
- * other communicator's are. */
+/* Make the duplicate. If choices stay with a communicator, its own are in force meanwhile and no
+ * other's. */
 static int forced_duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
 {
     bool set = selector_restore(s);
@@ -475,7 +474,7 @@ static void forced_drop(struct ictus_selector *s, struct forced *f)
         MPI_Comm_free(&f->plain);
     }
     f->released = true;
-    /* A choice lives on while a communicator made from its own inherits it. */
+    /* A choice lives on while a communicator that was made from its own inherits it. */
     for (struct forced **place = &s->first; *place;) {
         struct forced *gone = *place;
         if (!gone->released || gone->heirs > 0) {
@@ -508,7 +507,7 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
     if (f->inherited) {
         f->inherited->heirs++;
     }
-    /* In the list before it is complete: forced_drop() then undoes whatever there is of it. */
+    /* It is in the list before it is complete, so that forced_drop() can undo what exists. */
     s->first = f;
     int err = forced_duplicate(s, f, comm);
     if (!err) {
@@ -525,7 +524,8 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
     return ICTUS_OK;
 }
 
-/* Algorithms that end the program on other numbers of processes instead of refusing (MPICH 4.0). */
+/* Algorithms that abort the program instead of refusing (MPICH 4.0). "noncommutative" requires a
+ * power of two processes. */
 bool ictusi_select_would_crash(const struct ictus_selector *s, const struct operation *operation,
                                const char *algorithm, int size)
 {
@@ -591,7 +591,7 @@ int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
     if (!f) {
         return ICTUS_ERR_ARG;
     }
-    /* One that was released already goes with its last heir: ask before. */
+    /* An inherited one that was already released is freed with its last heir, so look before. */
     struct forced *inherited = f->inherited && !f->inherited->released ? f->inherited : NULL;
     const bool restored = selector_restore(selector);
     forced_drop(selector, f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a selector holds: the library's variables, and the communicators with a choice in force. */
+/* The state of a selector: the library's variables, and the communicators with a choice in
+ * force. */
 #ifndef ICTUS_SELECT_SELECTOR_H
 #define ICTUS_SELECT_SELECTOR_H
 
@@ -12,23 +13,26 @@
 
 enum { OPERATIONS_MAX = 64, OPERATION_NAME_MAX = 48 };
 
-/* How one MPI library names its variables. */
+/* The naming scheme of one MPI library's variables. */
 struct dialect {
     const char *prefix;
     const char *suffix;
     const char *automatic;  /* the value that leaves the choice to the library */
-    const char *permission; /* must be on, or selecting has no effect; NULL: none */
+    const char *permission; /* a switch that must be on for a choice to have an effect; NULL:
+                               none */
     const char *permission_how;
-    const char *fallback; /* what to do where a choice does not apply; NULL: none */
+    const char *fallback; /* the variable that decides what happens if a choice does not apply;
+                             NULL: none */
     const char *fallback_error;
     const char *device;  /* suffix of the switch that lets a device override; NULL: none */
-    const char *devices; /* the switch of all devices' collectives at once; NULL: none */
-    int devices_always;  /* its value under which `device` has no effect */
-    int devices_off;     /* that leaves all to the library */
-    int devices_each;    /* under which `device` decides */
-    const char *prefer;  /* info key by which a communicator prefers a component; NULL: none */
-    const char *selects; /* the component whose algorithms these are; NULL: the library itself */
-    bool at_once;        /* a value acts on all communicators, else on those made while it holds */
+    const char *devices; /* the switch for the collectives of all devices; NULL: none */
+    int devices_always;  /* value of `devices` with which `device` has no effect */
+    int devices_off;     /* value that leaves everything to the library */
+    int devices_each;    /* value with which `device` decides */
+    const char *prefer;  /* info key that makes a communicator prefer a component; NULL: none */
+    const char *selects; /* the component that has these algorithms; NULL: the library itself */
+    bool at_once;        /* true: a value acts on all communicators; false: on those made while
+                            it holds */
 };
 
 struct operation {
@@ -36,22 +40,22 @@ struct operation {
     struct variable variable;
     int automatic;
     int original;
-    bool touched; /* by this selector: it restores nothing else */
+    bool touched; /* by this selector, which restores nothing else */
     struct variable device;
     bool has_device;
     int device_original;
     const char *algorithms[VARIABLE_VALUES_MAX + 1];
 };
 
-/* One choice in force on one communicator. */
+/* A choice that is in force on one communicator. */
 struct forced {
-    MPI_Comm comm;  /* what the caller has */
-    MPI_Comm plain; /* without any choice, to agree on errors */
+    MPI_Comm comm;  /* the caller's handle */
+    MPI_Comm plain; /* has no choice in force; used to agree on errors */
     struct operation *operation;
     int value;
-    struct forced *inherited; /* the choice of the communicator it was made from */
-    int heirs;
-    bool released;
+    struct forced *inherited; /* the choice of the communicator from which it was made */
+    int heirs;                /* forced communicators that inherit this one */
+    bool released;            /* by the caller; kept for its heirs */
     struct forced *next;
 };
 
@@ -60,35 +64,36 @@ struct ictus_selector {
     struct operation *operations[OPERATIONS_MAX];
     const char *names[OPERATIONS_MAX + 1];
     int count;
-    struct lent fallback; /* changed to fail while a trial is strict */
+    struct lent fallback; /* set to "error" while a trial is strict */
     struct lent devices;
     struct forced *first;
     struct reference *references; /* see proof.c */
-    char terms[512];              /* under which algorithms are forced */
+    char terms[512];              /* the terms under which algorithms are forced, as text */
 };
 
-/* Runs a trial under a forced communicator's choices; `context` is the caller's. */
+/* Runs a trial while a forced communicator's choices are in force. `context` is the caller's. */
 typedef int ictusi_trial_body(struct trial *trial, const struct forced *forced, void *context);
 
-/* The forced communicator of that handle, or NULL. */
+/* Return the forced communicator with this handle, or NULL. */
 struct forced *ictusi_select_forced_find(const struct ictus_selector *selector, MPI_Comm comm);
 
 /*
- * Carry out a trial of a message while the choices of `forced` hold and errors return, silent
- * fallbacks being errors if `strict`. All processes get the least error. Collective over it.
+ * Carry out a trial of a message while the choices of `forced` are in force and errors are
+ * returned. If `strict`, a silent fallback is an error. All processes get the lowest error code.
+ * Collective over the communicator.
  */
 int ictusi_select_forced_try(struct ictus_selector *selector, struct forced *forced,
                              struct message message, bool strict, ictusi_trial_body *body,
                              void *context);
 
-/* Whether the algorithm would end the program instead of failing on so many processes. */
+/* Return whether the algorithm would abort the program on this number of processes. */
 bool ictusi_select_would_crash(const struct ictus_selector *selector,
                                const struct operation *operation, const char *algorithm, int size);
 
-/* Put the terms into words. Local. */
+/* Write the terms as text. Local. */
 void ictusi_terms_write(struct ictus_selector *selector);
 
-/* Release what proofs remember. */
+/* Release the references that proofs keep. */
 void ictusi_proof_references_free(struct ictus_selector *selector);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the functions on a stack inside MPI say of the collective that is running. */
+/* What the functions on a stack inside MPI reveal about the collective that is running. */
 #include "select/sighting.h"
 
 #include <dlfcn.h>
@@ -8,10 +8,10 @@
 
 enum {
     KINDS_MAX = 16,  /* different sightings of one witness that are counted */
-    STACKS_LEAST = 5 /* fewer prove neither a trunk nor a component */
+    STACKS_LEAST = 5 /* fewer stacks prove neither a trunk nor a component */
 };
-/* A trunk goes on while so many of its stacks agree; in waiting they change from one to the next.
- */
+/* A trunk goes on while this share of its stacks agrees. In the functions that poll for a
+ * message, the stacks differ from one to the next. */
 #define TRUNK_SHARE 0.85
 
 static const char *base_name(const char *path)
@@ -20,13 +20,12 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/*
- * The function's part of the stack: from the call of MPI on. functions go from the outermost to the
- * innermost.
- */
+/* Cut a stack down to the part inside MPI, from the call of MPI on. Functions are ordered from
+ * the outermost to the innermost. */
 static size_t sighting_inside_mpi(const void **functions, size_t count)
 {
-    /* From outside: a collective that is made of others enters MPI again further in. */
+    /* The search begins outside, because a collective that is composed of others enters MPI
+     * again further in. */
     for (size_t i = 0; i < count; i++) {
         Dl_info info;
         if (dladdr(functions[i], &info) && info.dli_sname &&
@@ -39,8 +38,9 @@ static size_t sighting_inside_mpi(const void **functions, size_t count)
 }
 
 /*
- * A copy without what names are written with or without: "in-order_binary", "inorderbinary".
- * "basic_linear" is chosen as "linear" or "basic_linear", whichever version of the library it is.
+ * Copy a name without the characters in which spellings differ: "in-order_binary" and
+ * "inorderbinary" become equal. "basic_linear" is called "linear" or "basic_linear", depending on
+ * the version.
  */
 static void plain_name(const char *name, char *plain, size_t size)
 {
@@ -57,9 +57,8 @@ static void plain_name(const char *name, char *plain, size_t size)
     }
 }
 
-/*
- * The names by which Open MPI's variables choose an algorithm differ from its functions' in these.
- */
+/* Compare names. The table lists the algorithms that Open MPI's variables name differently from
+ * its functions. */
 bool ictusi_sighting_matches(const char *function, const char *algorithm)
 {
     static const char *const same[][2] = {
@@ -80,8 +79,9 @@ bool ictusi_sighting_matches(const char *function, const char *algorithm)
 }
 
 /*
- * "mca_coll_han.so": what stands between others, to count or to synchronise, is passed over. The
- * outermost component counts: han calls tuned for its parts, and who was asked is han.
+ * Note a component from a file such as "mca_coll_han.so". Components that only count or synchronise
+ * (monitoring, sync) are skipped. The outermost component counts: han calls tuned for its parts,
+ * but the collective was given to han.
  */
 static void sighting_note_component(const char *file, struct sighting *sighting)
 {
@@ -100,8 +100,9 @@ static void sighting_note_component(const char *file, struct sighting *sighting)
 }
 
 /*
- * "ompi_coll_base_reduce_intra_chain"; "reduce" is not "reduce_scatter". The innermost that fits
- * stays, as later ones overwrite it: an algorithm that hands over shows by that.
+ * Note an algorithm from a function such as "ompi_coll_base_reduce_intra_chain". "reduce" must not
+ * match "reduce_scatter". Later functions overwrite earlier ones, so the innermost match remains:
+ * an algorithm that delegates to another shows as that other.
  */
 static void sighting_note_algorithm(const char *function, const char *operation,
                                     struct sighting *sighting)
@@ -116,13 +117,14 @@ static void sighting_note_algorithm(const char *function, const char *operation,
     }
     const char *name = function + sizeof(prefix) + length;
     if (strncmp(name, "scatter_", 8) == 0 || strncmp(name, "block_", 6) == 0) {
-        return; /* another operation's */
+        return; /* belongs to another operation */
     }
     name += strncmp(name, intra, sizeof(intra) - 1) == 0 ? sizeof(intra) - 1 : 0;
-    if (strcmp(name, "generic") != 0) { /* what several algorithms are made of */
+    if (strcmp(name, "generic") != 0) { /* a loop that several algorithms share */
         (void)snprintf(sighting->algorithm, sizeof(sighting->algorithm), "%s", name);
     } else if (strcmp(sighting->algorithm, "split_bintree") == 0) {
-        /* It has a loop of its own, but for messages too short to split: they go down a chain. */
+        /* split_bintree has a loop of its own. It uses the generic one only for messages that
+         * are too short to split, which it sends down a chain. */
         (void)snprintf(sighting->algorithm, sizeof(sighting->algorithm), "chain");
     }
 }
@@ -138,10 +140,8 @@ void ictusi_sighting_note(const char *file, const char *function, const char *op
     }
 }
 
-/*
- * The outermost component, which was asked, and the innermost algorithm, which does the work.
- * memset: sightings are compared as memory (memcmp), so that bytes after the texts must be equal.
- */
+/* Find the outermost component, which was called, and the innermost algorithm, which does the
+ * work. Sightings are compared by memcmp(), so memset() makes the bytes after the texts equal. */
 static void sighting_read_stack(const void *const *functions, size_t count, const char *operation,
                                 struct sighting *sighting)
 {
@@ -155,11 +155,11 @@ static void sighting_read_stack(const void *const *functions, size_t count, cons
 }
 
 /*
- * A vote among stacks. Most are taken while the process polls inside the algorithm, and a few
- * before it has reached it. Han, for example, asks its rules first and may then hand the call over
- * to tuned. One stack that shows an algorithm proves that it ran; a component without an algorithm
- * is believed only if enough stacks agree, since a process that lost its processor on the way may
- * leave no other stacks.
+ * Take a vote among the stacks. Most of them are taken while a process polls inside the algorithm,
+ * but a few before it has reached the algorithm. Han, for example, asks its rules first and may
+ * then hand the call over to tuned. One stack that shows an algorithm proves that it ran. A
+ * component without an algorithm is believed only if enough stacks agree, since a process that lost
+ * its processor on the way may leave no other stacks.
  */
 void ictusi_sighting_read(const struct ictus_witness *witness, const char *operation,
                           struct sighting *sighting)
@@ -185,7 +185,7 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     memset(sighting, 0, sizeof(*sighting));
     int most = 0;
     for (int k = 0; k < known; k++) {
-        /* A stack that shows the algorithm says more than any number that do not. */
+        /* One stack that shows the algorithm outweighs any number of stacks that do not. */
         const bool named = kinds[k].algorithm[0] != '\0';
         const int weight = counts[k] + (named ? 1 << 20 : 0);
         if (weight > most && (named || counts[k] >= STACKS_LEAST)) {
@@ -196,9 +196,9 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
 }
 
 /*
- * How many stacks pass through the trunk as far as it is known, and their commonest next function.
- * *through counts stacks that have the whole trunk so far as their beginning; the votes are for
- * what follows it. More than KINDS_MAX different next functions are no trunk.
+ * Count the stacks that pass through the trunk as known so far, and find their most frequent next
+ * function. *through counts the stacks that begin with the whole trunk. The result is the number of
+ * votes for the next function. Votes for more than KINDS_MAX different functions are not counted.
  */
 static int sighting_vote(const struct ictus_witness *witness, const struct trunk *trunk,
                          const void **next, int *through)
@@ -235,9 +235,8 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
     return known > 0 ? votes[most] : 0;
 }
 
-/*
- * Grown by one function at a time from the call of MPI inwards, as long as a large majority agrees.
- */
+/* Grow the trunk by one function at a time, from the call of MPI inwards, as long as a large
+ * majority of the stacks agrees. */
 void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
 {
     memset(trunk, 0, sizeof(*trunk));
@@ -248,10 +247,8 @@ void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trun
         if (trunk->count == 0) {
             trunk->seen = through >= STACKS_LEAST;
         }
-        /*
-         * Below here the stacks differ: these are the functions in which a process polls while it
-         * waits, which say nothing of the algorithm.
-         */
+        /* From here on the stacks differ. These are the functions in which a process polls while
+         * it waits. They reveal nothing about the algorithm. */
         if (votes < STACKS_LEAST || votes < TRUNK_SHARE * through) {
             break;
         }
@@ -259,10 +256,8 @@ void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trun
     }
 }
 
-/*
- * @return the first place where they differ; -1: one is the beginning of the other, or they are
- * equal, and nothing tells them apart.
- */
+/* Return the first place where two trunks differ. Return -1 if they are equal or one is the
+ * beginning of the other, because then nothing tells them apart. */
 int ictusi_sighting_trunk_parting(const struct trunk *a, const struct trunk *b)
 {
     const int both = a->count < b->count ? a->count : b->count;
@@ -274,6 +269,7 @@ int ictusi_sighting_trunk_parting(const struct trunk *a, const struct trunk *b)
     return -1;
 }
 
+/* Return whether function i of the trunk already occurs before. */
 static bool trunk_returns(const struct trunk *trunk, int i)
 {
     for (int k = 0; k < i; k++) {
@@ -286,10 +282,8 @@ static bool trunk_returns(const struct trunk *trunk, int i)
 
 bool ictusi_sighting_trunk_reaches(const struct trunk *trunk, const void *function)
 {
-    /*
-     * Up to the first function that comes a second time: an algorithm that is made of other
-     * collectives enters MPI again, and what follows belongs to those.
-     */
+    /* Stop at the first function that occurs a second time. An algorithm that is composed of
+     * other collectives enters MPI again, and what follows belongs to those. */
     for (int i = 0; i < trunk->count && !trunk_returns(trunk, i); i++) {
         if (trunk->functions[i] == function) {
             return true;

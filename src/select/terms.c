@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Under which terms algorithms are forced: what was set for it, and who comes before by priority.
- */
+/* Writes the terms under which algorithms are forced: what was set for it, and which components
+ * take precedence by their priority. */
 #include "select/selector.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { NAME_BYTES = 256 };
 
-/* "han" of "coll_han_priority". */
+/* Take "han" from "coll_han_priority". */
 static bool terms_component(const char *variable, char *component, size_t size)
 {
     static const char prefix[] = "coll_";
@@ -25,6 +25,8 @@ static bool terms_component(const char *variable, char *component, size_t size)
     return true;
 }
 
+/* Read the priority of a component from control variable `index`. False if it is another
+ * variable. */
 static bool terms_priority(int index, char *component, size_t size, int *priority)
 {
     char name[NAME_BYTES];
@@ -51,7 +53,8 @@ static void terms_add(struct ictus_selector *s, const char *text)
     (void)snprintf(s->terms + used, sizeof(s->terms) - used, "%s%s", used ? ", " : "", text);
 }
 
-/* Those that would be asked before the one whose algorithms are chosen from. */
+/* Add the components that Open MPI would ask before the one whose algorithms are chosen. They
+ * decide on communicators that are not forced. */
 static void terms_of_components(struct ictus_selector *s)
 {
     char component[NAME_BYTES];
@@ -67,12 +70,14 @@ static void terms_of_components(struct ictus_selector *s)
         }
     }
     for (int i = 0; i < count; i++) {
-        /* self serves single processes, inter what is no one's communicator, sync only counts. */
+        /* self serves single processes, inter serves intercommunicators, and sync only adds
+         * barriers. None of them has algorithms to choose from. */
         if (terms_priority(i, component, sizeof(component), &priority) && priority >= own &&
             strcmp(component, s->dialect->selects) != 0 && strcmp(component, "self") != 0 &&
             strcmp(component, "inter") != 0 && strcmp(component, "sync") != 0) {
-            (void)snprintf(text, sizeof(text), "%s (priority %d) comes before %s (%d) elsewhere",
-                           component, priority, s->dialect->selects, own);
+            (void)snprintf(text, sizeof(text),
+                           "%s (priority %d) precedes %s (%d) on other communicators", component,
+                           priority, s->dialect->selects, own);
             terms_add(s, text);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carrying out one collective once, to see whether a forced algorithm can. */
+/* Carries out one collective once, to see whether a forced algorithm can run. */
 #include "select/trial.h"
 
 #include <ictus/error.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The members have the names that the table of collectives uses. */
+/* The members have the names that src/select/collectives.def uses. */
 struct trial {
     MPI_Comm comm;
     int size, root;
@@ -23,8 +23,8 @@ struct trial {
 };
 
 #define N c->count
-#define LOCAL(...)        /* has no algorithms */
-#define NEIGHBORHOOD(...) /* likewise */
+#define LOCAL(...)        /* has no algorithms to choose from */
+#define NEIGHBORHOOD(...) /* has none either */
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
     static int trial_##name(const struct trial *c)                                                 \
     {                                                                                              \
@@ -41,7 +41,7 @@ static const struct {
 #include "select/collectives.def"
 };
 
-/* Of the element's size, or the next smaller one that can be added up. */
+/* Return the datatype of the element's size, or the largest smaller one that MPI_SUM accepts. */
 static MPI_Datatype type_of(size_t element)
 {
     if (element >= 16) {
@@ -53,7 +53,7 @@ static MPI_Datatype type_of(size_t element)
     return element >= 4 ? MPI_INT : element >= 2 ? MPI_SHORT : MPI_SIGNED_CHAR;
 }
 
-/* All or none: a process without memory must not leave the others in the collective. */
+/* Agree before the trial: a process without memory must not leave the others in the collective. */
 static bool trial_all_have(MPI_Comm comm, bool enough)
 {
     const int mine = enough;
@@ -71,15 +71,12 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
         return ICTUS_ERR_ARG;
     }
     const size_t count = message.bytes / message.element;
-    /*
-     * By the element's size, which is at least the type's; one more, so that nothing is of 0 bytes.
-     */
+    /* The room follows from the element's size, which is at least the datatype's. One more
+     * element ensures that no buffer has 0 bytes. */
     const size_t room = (count * (size_t)size + 1) * message.element;
     struct trial *t = calloc(1, sizeof(*t));
-    /*
-     * send and recv are the halves of one allocation, counts and the displacements the thirds of
-     * another: the first of each is what is freed.
-     */
+    /* send and recv are the two halves of one allocation, and counts, displs and byte_displs the
+     * three thirds of another. Only the first of each is freed. */
     char *in = calloc(2, room);
     int *counts = calloc(3 * (size_t)size, sizeof(*counts));
     MPI_Datatype *types = calloc((size_t)size, sizeof(MPI_Datatype));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading, writing and naming the values of one MPI_T control variable. */
+/* Reads, writes and names the values of one MPI_T control variable. */
 #include "select/variable.h"
 
 #include <ctype.h>
@@ -7,7 +7,8 @@
 
 enum { DESCRIPTION_MAX = 8192 };
 
-/* The word that ends the sentence before a name, as MPICH's descriptions have it. */
+/* Skip the last word of the sentence that precedes a name, because MPICH's descriptions join the
+ * two without a blank. */
 static const char *variable_without_glue(const char *token, const char *end)
 {
     static const char *const glue[] = {"algorithm", "receives", "Allgather", "Tree"};
@@ -23,7 +24,7 @@ static const char *variable_without_glue(const char *token, const char *end)
             break;
         }
     }
-    /* "... for sched-based algorithms" before "sched_...". */
+    /* "... for sched-based algorithms" precedes "sched_...". */
     if (end - token > 2 && token[0] == 's' && token[1] == 's') {
         token++;
     }
@@ -44,10 +45,10 @@ static bool variable_is_name(const char *from, const char *to)
 }
 
 /*
- * MPICH 4 has no enumerations: its variables take numbers, and their descriptions list the names
+ * MPICH 4 has no enumerations. Its variables take numbers, and their descriptions list the names
  * that belong to 0, 1, 2, ... as "NAME - what it is", one after another and sometimes without a
- * space before. So the n-th word before a dash is the name of n - but only if all of them look like
- * names: one that is missed or invented would shift all that follow.
+ * blank before the name. So the n-th word before a dash is the name of value n, provided that all
+ * of these words look like names. One word that is missed or invented would shift all that follow.
  */
 int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX], int room)
 {
@@ -64,7 +65,7 @@ int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX
         }
         token = variable_without_glue(token, end);
         if (!variable_is_name(token, end)) {
-            return 0; /* a wrong guess would select the wrong algorithm */
+            return 0; /* a wrong guess would select a wrong algorithm */
         }
         memcpy(text[count], token, (size_t)(end - token));
         text[count++][end - token] = '\0';
@@ -72,6 +73,7 @@ int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX
     return count;
 }
 
+/* Take the names from the enumeration that the library itself provides, as Open MPI does. */
 static int variable_named_by_library(MPI_T_enum names, struct variable *variable)
 {
     char title[VARIABLE_NAME_MAX];
@@ -122,7 +124,8 @@ bool ictusi_variable_open(int index, struct variable *variable)
     variable->count = names != MPI_T_ENUM_NULL
                           ? variable_named_by_library(names, variable)
                           : variable_named_by_description(description, variable);
-    /* Of an array MPI_T would read and write more than the one integer that is handed to it. */
+    /* MPI_T would read and write all elements of an array, and only one integer is provided for
+     * it. */
     if (elements != 1) {
         ictusi_variable_close(variable);
         return false;
@@ -135,8 +138,8 @@ void ictusi_variable_close(struct variable *variable)
     MPI_T_cvar_handle_free(&variable->handle);
 }
 
-/* Some of Open MPI's variables are bool or longer than int, and MPI_T writes as much as they have.
- */
+/* The room is larger than an int, because some of Open MPI's variables are bool or longer than
+ * int, and MPI_T writes as many bytes as the variable has. */
 bool ictusi_variable_read(const struct variable *variable, int *value)
 {
     union {
@@ -152,7 +155,8 @@ bool ictusi_variable_read(const struct variable *variable, int *value)
     return true;
 }
 
-/* Libraries accept what they then do not keep, such as a value out of range: read it back. */
+/* A library may accept a value and not keep it, for example one that is out of range. So the
+ * value is read back. */
 bool ictusi_variable_write(const struct variable *variable, int value)
 {
     int now = 0;
@@ -181,7 +185,8 @@ void ictusi_variable_lent_close(struct lent *lent)
     }
 }
 
-/* What the variable is for everybody else, whether or not it is changed just now. */
+/* The value that the variable has for everybody else, whether or not it is changed at the
+ * moment. */
 int ictusi_variable_lent_value(const struct lent *lent, int otherwise)
 {
     int value = otherwise;

@@ -313,8 +313,8 @@ static void operations_are_found(void)
     CHECK(!names[2]);
     CHECK_STR(ictus_selector_terms(selector),
               "coll_tuned_use_dynamic_rules=1 before MPI_Init, ompi_comm_coll_preference=tuned on "
-              "forced communicators, han (priority 35) comes before tuned (30) elsewhere, libnbc "
-              "(priority 30) comes before tuned (30) elsewhere");
+              "forced communicators, han (priority 35) precedes tuned (30) on other "
+              "communicators, libnbc (priority 30) precedes tuned (30) on other communicators");
     finish();
 }
 

@@ -81,7 +81,7 @@ static void files_are_checked(const char *path)
                      "{\"type\":\"arrivals\",\"site\":\"b\",\"ran");
     arrival_refused(spec, 1, "1 line is not a JSON object");
     write_file(path, "10us\n");
-    arrival_refused(spec, 1, "holds no ictus results");
+    arrival_refused(spec, 1, "contains no ictus results");
     arrival_refused("file:", 1, "malformed");
     arrival_refused("file", 1, "name a file that 'ictus arrivals -o' wrote");
     arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
