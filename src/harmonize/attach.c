@@ -10,11 +10,11 @@
 #include <string.h>
 
 /*
- * MPI names attributes by keys that a process creates once; they are the one thing here that cannot
- * hang off a handle. They never change after the first call. All else hangs off the communicators:
- * the list of live things is an attribute of MPI_COMM_SELF, which MPI_Finalize deletes first, while
- * communicators can still be freed. A program of sessions alone has no MPI_COMM_SELF: there things
- * go with their communicators only.
+ * MPI identifies attributes by keys that a process creates once. These keys are the only state here
+ * that cannot be part of a handle. They never change after the first call. Everything else belongs
+ * to communicators. The list of live objects is an attribute of MPI_COMM_SELF, which MPI_Finalize
+ * deletes first, while communicators can still be freed. A program that only uses sessions has no
+ * MPI_COMM_SELF. Its objects are released with their communicators only.
  */
 static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
 static int state_key[ATTACH_KINDS] = {MPI_KEYVAL_INVALID, MPI_KEYVAL_INVALID};
@@ -44,7 +44,7 @@ static struct live_list *attach_find_list(void)
     return found ? list : NULL;
 }
 
-/* Linear, but a program has a handful of communicators that start together. */
+/* The search is linear, but few communicators of a program have harmonised starts. */
 static void list_remove(struct attached *attached)
 {
     struct live_list *list = attach_find_list();
@@ -73,7 +73,7 @@ static void attach_list_add(struct attached *attached)
     }
 }
 
-/* Taken off the list first, so that MPI_Finalize finds it once whichever way it goes. */
+/* The object leaves the list first, so that MPI_Finalize cannot release it a second time. */
 static int attach_delete_attached(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
@@ -85,7 +85,8 @@ static int attach_delete_attached(MPI_Comm comm, int key, void *value, void *ext
     return MPI_SUCCESS;
 }
 
-/* One at a time, without the lock in between: what is released removes itself from the list. */
+/* Objects are taken one at a time, and the lock is not held in between, because an object that
+ * is released removes itself from the list. */
 static struct attached *list_pop(struct live_list *list)
 {
     (void)pthread_mutex_lock(&list->lock);
@@ -95,13 +96,13 @@ static struct attached *list_pop(struct live_list *list)
     return attached;
 }
 
-/* At MPI_Finalize, the list's own key last: MPI keeps a key until nothing is named by it any more.
- */
+/* Called in MPI_Finalize. The key of the list comes last. MPI keeps a key until no attribute
+ * uses it. */
 static void attach_free_keys(void)
 {
     const int keys[] = {state_key[ATTACH_HARMONIZE], state_key[ATTACH_BARRIER], hint_key, list_key};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        int key = keys[i]; /* MPI writes to it; ours never change */
+        int key = keys[i]; /* MPI sets it to MPI_KEYVAL_INVALID; the static keys never change */
         if (key != MPI_KEYVAL_INVALID) {
             PMPI_Comm_free_keyval(&key);
         }
@@ -125,7 +126,7 @@ static int attach_delete_list(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* MPI_Comm_dup copies the text alone: a duplicate makes its own state at its first start. */
+/* MPI_Comm_dup copies only the text. A duplicate creates its own state at its first start. */
 static int attach_copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
 {
     (void)comm;
@@ -169,7 +170,8 @@ struct attached *ictusi_harmonize_attached(MPI_Comm comm, enum attach_kind kind)
     return found ? attached : NULL;
 }
 
-/* On the list before MPI has it: a failure in between leaves nothing that nobody releases. */
+/* The object is on the list before MPI has it, so that a failure in between leaves nothing
+ * unreleased. */
 int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached)
 {
     if (ictusi_harmonize_attached(comm, kind)) {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-/* All of MPI_COMM_WORLD takes the same numbers together: only parts of it need be out of the way.
- */
+/* All processes of MPI_COMM_WORLD take the same numbers together, so only communicators of a
+ * part of them need this. */
 static bool ballast_is_needed(MPI_Comm comm)
 {
     int up = 0;
@@ -32,7 +32,8 @@ static bool ballast_is_needed(MPI_Comm comm)
 }
 #endif
 
-/* Fewer where memory is short: then a hang is as unlikely as there are numbers in between. */
+/* If memory is short, fewer numbers are taken, and a hang is possible after correspondingly
+ * fewer new communicators. */
 void ictusi_ballast_take(struct ballast *ballast, MPI_Comm comm)
 {
     const int wanted = ballast_is_needed(comm) ? BALLAST_COMMS : 0;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators numbered out of the program's way. Open MPI before 5 gives a communicator the
- * lowest number that is free in all its members, which they find by messages; several MPI_Comm_idup
- * at a time then hang where the lowest free numbers of their members differ. They would differ by
- * what we keep beside a communicator of which not all processes are members: so that takes later
- * numbers, and the next ones are free everywhere. Nothing is to be done elsewhere.
+ * Keeps the numbers of our communicators out of the program's way. Open MPI before version 5 gives
+ * a communicator the lowest number that is free in all of its members, which they find by messages.
+ * Several pending MPI_Comm_idup then hang if the lowest free numbers of their members differ. A
+ * private communicator that only some processes have would make them differ. So it is given a later
+ * number, and the next numbers stay free everywhere. With other MPI libraries nothing needs to be
+ * done.
  */
 #ifndef ICTUS_HARMONIZE_BALLAST_H
 #define ICTUS_HARMONIZE_BALLAST_H
 
 #include <mpi.h>
 
-/* So many communicators a program can have made since, until it meets ours. */
+/* The program can create this many communicators before their numbers reach ours. */
 enum { BALLAST_COMMS = 64 };
 
 struct ballast {
@@ -19,10 +20,10 @@ struct ballast {
     int count;
 };
 
-/* Take the next numbers, before ours are made. Collective over comm. */
+/* Take the next numbers, before our communicators are created. Collective over `comm`. */
 void ictusi_ballast_take(struct ballast *ballast, MPI_Comm comm);
 
-/* Give them back. Collective over the same communicator. */
+/* Release them. Collective over the same communicator. */
 void ictusi_ballast_drop(struct ballast *ballast);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers of point-to-point messages: dissemination, binomial tree, linear. */
+/* Barriers made of point-to-point messages: dissemination, binomial tree, linear. */
 #include <ictus/barrier.h>
 
 #include "core/container.h"
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A private communicator: our messages meet no others. */
+/* A private communicator, so that our messages cannot match others. */
 struct lane {
     struct attached attached;
     MPI_Comm comm;
@@ -53,7 +53,7 @@ static int barrier_check_comm(MPI_Comm comm)
     return inter ? ICTUS_ERR_INTERCOMM : ICTUS_OK;
 }
 
-/* Once for a communicator, at its first barrier; all ranks have it or none. */
+/* Created at the first barrier of a communicator. Either all ranks get it or none. */
 static int barrier_make_lane(MPI_Comm comm, struct lane **out)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
@@ -99,9 +99,9 @@ static int barrier_hear(const struct lane *lane, int from)
 }
 
 /*
- * Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others, so
- * ceil(log2 p) rounds, p messages in each. All ranks do the same, so their exits differ by the last
- * round's message and by what each process was kept from.
+ * Hensgen, Finkel and Manber 1988. After round k each process has heard of 2^(k+1) processes, so
+ * the barrier takes ceil(log2 p) rounds of p messages. All ranks do the same. Their exits therefore
+ * differ by the message of the last round and by interruptions only.
  */
 static int barrier_dissemination(const struct lane *lane)
 {
@@ -116,8 +116,8 @@ static int barrier_dissemination(const struct lane *lane)
 }
 
 /*
- * Up a binomial tree to rank 0, and down the same way: 2 log2 p messages deep, 2 (p - 1) in all.
- * Rank 0 leaves first, the leaves of the longest branch last: a skew that is the same each time.
+ * Up a binomial tree to rank 0 and down again: 2 log2 p messages in a row, 2 (p - 1) in all. Rank 0
+ * leaves first and the leaves of the longest branch last, so the skew is the same each time.
  */
 static int barrier_tree(const struct lane *lane)
 {
@@ -140,8 +140,11 @@ static int barrier_tree(const struct lane *lane)
     return err;
 }
 
-/* 2 (p - 1) messages through rank 0, which answers in the order of ranks: the last leaves p - 1
- * messages after the first. For comparison, as the oldest benchmarks have it. */
+/*
+ * 2 (p - 1) messages through rank 0, which answers in the order of ranks. The last rank leaves p -
+ * 1 messages after the first one. It is implemented for comparison, as the oldest benchmarks have
+ * it.
+ */
 static int barrier_linear(const struct lane *lane)
 {
     if (lane->rank > 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words go up a tree of the node's processes and down it again; each writes into a line of its own
- * and reads the lines of its children, or of its parent. A line is written again only after all its
- * readers have shown that they have read it: a child's line after the parent answered, a parent's
- * line after all have reported to the next call.
+ * Words go up a tree of the node's processes and down again. Each process writes to a line of its
+ * own and reads the lines of its children or of its parent. A line is written again only after all
+ * of its readers have shown that they have read it: a child's line after the parent has answered,
+ * and a parent's line after all processes have reported in the next call.
  */
 #include "harmonize/board.h"
 
@@ -16,30 +16,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Children of a process in the tree. */
+/* Number of children of a process in the tree. */
 enum { FAN = 4 };
 
-/* Two cache lines: processors fetch them in pairs. Two writers in one line would take it from each
- * other at every word. */
+/* Two cache lines, because processors fetch lines in pairs. If two processes wrote to one line,
+ * each would take it from the other at every word. */
 enum { LINE = 128 };
 
 enum {
     /*
-     * Looks at a line between two calls of MPI, which serve what else is under way on this process:
-     * some microseconds. The first call comes later: it may find nothing of MPI in the caches and
-     * take ten microseconds, in which most waits would have ended.
+     * Number of looks at a line between two calls of MPI, which take some microseconds to serve
+     * other communication of this process. The first call comes later. It may find nothing of MPI
+     * in the caches and take ten microseconds, within which most waits would have ended.
      */
     LOOKS = 4000,
     LOOKS_FIRST = 64000,
-    /* Where processes outnumber cores, the one that is waited for may need this very core at once.
-     */
+    /* If processes outnumber cores, the process that is waited for may need this very core at
+     * once. */
     LOOKS_CROWDED = 100,
-    /* Rounds of looks until the core is offered to others in each. */
+    /* Number of rounds of looks after which each round offers the core to other processes. */
     PATIENCE = 4
 };
 
 struct notice {
-    _Alignas(LINE) atomic_llong call; /* that the words belong to, counted from 1 */
+    _Alignas(LINE) atomic_llong call; /* the call to which the words belong, counted from 1 */
     int64_t words[BOARD_WORDS];
 };
 
@@ -50,12 +50,13 @@ struct cell {
 
 struct board {
     MPI_Comm comm;
-    /* The first of each node, the others alone in theirs; MPI_COMM_NULL where there is one node. */
+    /* The first process of each node; every other process is alone. MPI_COMM_NULL if there is
+     * only one node. */
     MPI_Comm leaders;
     struct cell *cells;
-    int rank; /* on the node */
+    int rank; /* within the node */
     int size;
-    bool leads; /* one of several nodes */
+    bool leads; /* this process is the first of its node, and there are several nodes */
     bool crowded;
     long long call;
 };
@@ -77,7 +78,7 @@ void ictusi_board_free(struct board *board)
     free(board);
 }
 
-/* Whether all of comm can do without messages inside nodes, and some have anything to gain. */
+/* Return whether all nodes have shared memory, and any node has at least two processes. */
 static bool board_all_can_share(struct board *board, MPI_Comm node)
 {
     int most = 0;
@@ -92,10 +93,8 @@ static bool board_all_can_share(struct board *board, MPI_Comm node)
     return PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
 }
 
-/*
- * Nobody is left out of the split: a process with fewer communicators than others has another
- * lowest free context id, and Open MPI 4.1 then hangs in several MPI_Comm_idup at a time.
- */
+/* The split includes every process. A process with fewer communicators than others would have
+ * another lowest free context id, and Open MPI 4.1 then hangs in several pending MPI_Comm_idup. */
 static int board_find_leaders(struct board *board)
 {
     int rank = 0;
@@ -124,7 +123,7 @@ int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct bo
     *board = NULL;
     if (PMPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !made) {
         free(made);
-        return ICTUS_OK; /* messages need no memory */
+        return ICTUS_OK; /* messages work without this memory */
     }
     made->comm = comm;
     made->leaders = MPI_COMM_NULL;
@@ -144,7 +143,7 @@ int ictusi_board_create(MPI_Comm comm, bool crowded, struct board **board)
 {
     *board = NULL;
 #if defined(ICTUS_SIMGRID)
-    (void)comm; /* simulated processes have no memory in which time passes */
+    (void)comm; /* simulated processes have no memory in which simulated time passes */
     (void)crowded;
     return ICTUS_OK;
 #else
@@ -166,8 +165,8 @@ static bool board_shown(const struct notice *notice, long long call)
     return atomic_load_explicit(&notice->call, memory_order_acquire) == call;
 }
 
-/* A barrier must not keep other messages of this process from arriving; and where MPI knows that a
- * process is gone, it says so. */
+/* A barrier must not keep other messages of this process from arriving. If MPI knows that a
+ * process has died, this call returns the error. */
 static int board_serve_others(const struct board *board)
 {
     int flag = 0;
@@ -185,8 +184,8 @@ static int board_looks_in_round(const struct board *board, int round)
     return round == 0 ? LOOKS_FIRST : LOOKS;
 }
 
-/* Looks are loads of a line in this core's own cache until its writer takes it away: they cost the
- * writer nothing, and the news comes one transfer after the write. */
+/* A look is a load from this core's own cache until the writer takes the line away. Looks
+ * therefore cost the writer nothing, and the news arrives one transfer after the write. */
 static int board_await(const struct board *board, const struct notice *notice)
 {
     int err = ICTUS_OK;
@@ -205,14 +204,16 @@ static int board_await(const struct board *board, const struct notice *notice)
     return err;
 }
 
-/* Words before the call's number, which says that they are there (release, acquire). */
+/* The words are stored before the number of the call, which tells that they are complete
+ * (release and acquire). */
 static void board_show(struct notice *notice, const int64_t *words, long long call)
 {
     memcpy(notice->words, words, sizeof(notice->words));
     atomic_store_explicit(&notice->call, call, memory_order_release);
 }
 
-/* ceil(log4 p) lines deep inside the node, then one MPI_Reduce of the nodes' first processes. */
+/* This takes ceil(log4 p) lines in a row inside the node, and then one MPI_Reduce among the
+ * nodes' first processes. */
 int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
 {
     int64_t most[BOARD_WORDS];

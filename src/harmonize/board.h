@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A notice board: how the processes of a communicator reduce a few words to rank 0 and hear a few
- * words from it. Processes of one node do so through a page of memory that they share, the first of
- * each node through MPI_Reduce and MPI_Bcast.
+ * A notice board, by which the processes of a communicator reduce a few words to rank 0 and receive
+ * a few words from it. Processes of one node use a page of shared memory. The first process of each
+ * node uses MPI_Reduce and MPI_Bcast.
  *
- * Why: a message inside a node goes through some ten kilobytes of an MPI library. After a few
- * milliseconds of work these are in no cache, and the way from rank 0's decision to the others
- * takes 3 us, one in a hundred times 20; a line of shared memory takes 0.2 and 0.7.
+ * The reason is that a message inside a node runs through some ten kilobytes of an MPI library.
+ * After a few milliseconds of work these have left the caches. A message from rank 0 to the others
+ * then takes 3 us, and 20 us in one of a hundred cases. A line of shared memory takes 0.2 us and
+ * 0.7 us.
  *
  * Threads: one call at a time on a board.
  */
@@ -22,25 +23,24 @@ enum { BOARD_WORDS = 3 };
 struct board;
 
 /*
- * A board for comm, which must outlive it. *board is NULL, on all processes alike, where no two
- * processes can share memory. crowded: processes outnumber cores. Collective.
- * Errors: ICTUS_ERR_MPI.
+ * Create a board for `comm`, which must outlive it. *board is NULL on all processes if no two
+ * processes can share memory. crowded: processes outnumber cores. Collective. Errors:
+ * ICTUS_ERR_MPI.
  */
 int ictusi_board_create(MPI_Comm comm, bool crowded, struct board **board);
 
-/*
- * As ictusi_board_create(), with the processes that share memory given; numbered as in comm, so
- * that rank 0 of comm is rank 0 of its node. Collective.
- */
+/* Like ictusi_board_create(), with the communicator of the processes that share memory. Its
+ * ranks are in the order of `comm`, so that rank 0 of `comm` is rank 0 of its node. Collective. */
 int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct board **board);
 
-/* The largest of each word, on rank 0; `all` is untouched elsewhere. Collective. */
+/* Find the largest value of each word, on rank 0. `all` is unchanged elsewhere. Collective. */
 int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all);
 
-/* Rank 0's words to all. Collective; after ictusi_board_max(), each time. */
+/* Send rank 0's words to all processes. Collective. Must be called once after each
+ * ictusi_board_max(). */
 int ictusi_board_tell(struct board *board, int64_t *words);
 
-/* NULL is legal. */
+/* Release the board. NULL is allowed. */
 void ictusi_board_free(struct board *board);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * S23 algorithm 1, repaired: works on any intra-communicator, knows the clock's uncertainty instead
- * of a fixed second of validity, judges lateness after the wait as well, and lets the slack fall.
+ * S23 algorithm 1 with corrections. It works on any intra-communicator, uses the clock's
+ * uncertainty instead of a fixed validity of one second, also judges lateness after the wait, and
+ * lets the slack decrease again.
  *
- * Quick path: one reduction of three words to rank 0 (who wants a sync; how the last start went)
- * and one broadcast of three words from it (the deadline). Between nodes these are MPI_Reduce and
- * MPI_Bcast; see board.h for inside them. After work between calls both are rehearsed once.
+ * The usual path is one reduction of three words to rank 0 (whether a process wants a sync, and how
+ * the last start went) and one broadcast of three words from it (the deadline). Between nodes these
+ * are MPI_Reduce and MPI_Bcast; board.h describes them inside a node. After work between two calls,
+ * both are rehearsed once.
  */
 #include "clock/watch.h"
 #include "harmonize/state.h"
@@ -13,38 +15,38 @@
 
 #include <math.h>
 
-/* Words of the reduction, all combined by MPI_MAX. */
+/* The words of the reduction. All of them are combined by MPI_MAX. */
 enum { TELL_RESYNC, TELL_SHORTFALL, TELL_LATENESS, TELL_WORDS };
-/* Words of the broadcast. */
+/* The words of the broadcast. */
 enum { GO_DEADLINE, GO_SLACK, GO_AGAIN, GO_WORDS };
 _Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOARD_WORDS, "a board");
 
-/* What the words have to be exchanged again for before a start can be: after a new synchronisation,
- * or because the processes had been away and this was the rehearsal. */
+/* Why the words must be exchanged again before a start: because the clocks were synchronised
+ * again, or because the processes had been working and this exchange was a rehearsal. */
 enum again { AGAIN_NO, AGAIN_WARM, AGAIN_RESYNC };
 
-/* Syncing again is worth it only while it makes the clock better by this factor. */
+/* A new synchronisation must make the clock better by at least this factor. */
 #define WORTH_RESYNC 1.5
-/* And at most this part of the time goes into it, where the machine is too noisy for the tolerance.
- */
+/* At most this share of the time is spent on synchronising, if the machine is too noisy for the
+ * tolerance. */
 #define RESYNC_SHARE 0.1
 
 /* Times since the last call that have slacks of their own, see GAPS. */
 enum { GAP_FIRST_NS = 50000, GAP_FACTOR = 10 };
 
-/* Whether this process's clock has become too uncertain, and a sync would help. */
+/* Return whether this process's clock has become too uncertain and a sync would help. */
 static bool harmonize_wants_resync(const struct harmonize_state *s)
 {
     if (s->options.resync == RESYNC_NEVER) {
         return false;
     }
-    /* Two readings at most: this is on every call's way. */
+    /* At most two readings, because every call takes this path. */
     const struct watch_look look = ictusi_watch_look(&s->clock->watch, s->clock->source);
     if (look.stepped) {
         return true;
     }
     if (!s->any_call) {
-        return false; /* the clock may be as young as this state */
+        return false; /* the clock may be as new as this state */
     }
     if (s->options.resync == RESYNC_ALWAYS || s->suspicious) {
         return true;
@@ -59,7 +61,7 @@ static bool harmonize_wants_resync(const struct harmonize_state *s)
            now.sigma_ns > WORTH_RESYNC * s->clock->stats.sigma_ns;
 }
 
-/* The one message of each kind that a call takes. */
+/* The single message of each kind that a call takes. */
 static int harmonize_reduce(struct harmonize_state *s, const int64_t *told, int64_t *heard)
 {
     if (s->board) {
@@ -78,7 +80,8 @@ static int harmonize_broadcast(struct harmonize_state *s, int64_t *go)
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* INT64_MIN where this process has nothing to tell of a last start: the others' words win. */
+/* A process that knows nothing of a last start sends INT64_MIN, so that the words of others
+ * prevail. */
 static int harmonize_report(struct harmonize_state *s, bool resync, int64_t *heard)
 {
     const int64_t told[TELL_WORDS] = {
@@ -90,8 +93,9 @@ static int harmonize_report(struct harmonize_state *s, bool resync, int64_t *hea
 }
 
 /*
- * Rank 0: what has been heard of earlier starts, into the slack. When a call begins: between the
- * decision on an instant and the instant everything takes from the slack.
+ * Rank 0: let the slack learn what the processes reported about earlier starts. This is done when a
+ * call begins, because between the decision on an instant and the instant itself everything takes
+ * time from the slack.
  */
 static void harmonize_learn(struct harmonize_state *s)
 {
@@ -103,7 +107,7 @@ static void harmonize_learn(struct harmonize_state *s)
     s->learn = false;
 }
 
-/* Which slack a call gets: by the time since rank 0 left the last start. */
+/* Choose the slack of a call by the time since rank 0 left the last start. */
 static int gap_of(int64_t since_ns)
 {
     int gap = 0;
@@ -114,11 +118,12 @@ static int gap_of(int64_t since_ns)
 }
 
 /*
- * Rank 0: the deadline of this call, and what the last one needed. After work, the way from here to
- * the wait runs through code and data that the caches have lost, and through branches that the
- * processors no longer foresee: 0.8 us, where another call right after this one takes 0.3. All this
- * is slack, and a process may lose its core at any instant of it: starts are late in proportion. So
- * the first exchange of words after work is a rehearsal, which nothing waits for.
+ * Rank 0: choose the deadline of this call, and note what the last one needed. After work, the path
+ * from here to the wait runs through code and data that have left the caches and through branches
+ * that the processors no longer predict. It takes 0.8 us, whereas in a call right after another one
+ * it takes 0.3 us. All of this is slack, during which a process may lose its core, so starts are
+ * late in proportion to it. The first exchange of words after work is therefore a rehearsal, for
+ * which no process waits.
  */
 static void harmonize_decide(struct harmonize_state *s, bool first, const int64_t *heard,
                              int64_t *go)
@@ -137,7 +142,8 @@ static void harmonize_decide(struct harmonize_state *s, bool first, const int64_
     go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + go[GO_SLACK];
 }
 
-/* Both messages of one attempt; go is the same on all processes then. first: of this call. */
+/* Exchange both messages of one attempt. Afterwards `go` is the same on all processes. `first`:
+ * the first attempt of this call. */
 static int harmonize_negotiate(struct harmonize_state *s, bool first, int64_t *go)
 {
     int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
@@ -152,8 +158,8 @@ static int harmonize_negotiate(struct harmonize_state *s, bool first, int64_t *g
     return harmonize_broadcast(s, go);
 }
 
-/* How this process leaves. The caller's clock runs: nothing is done here that can be done before.
- */
+/* Record how this process leaves. The caller's operation begins next, so everything that can be
+ * done earlier has been done. */
 static void harmonize_judge(struct harmonize_state *s, int64_t lateness_ns, bool trusted,
                             struct ictus_harmony *harmony)
 {
@@ -164,7 +170,7 @@ static void harmonize_judge(struct harmonize_state *s, int64_t lateness_ns, bool
     s->stats.late += !harmony->flag;
 }
 
-/* All that is known of a start before it: the wait hides what this takes. */
+/* Compute everything that is known about a start before it, because the wait hides the time. */
 static void harmonize_foresee(struct harmonize_state *s, const int64_t *go, int64_t deadline,
                               struct ictus_harmony *harmony)
 {
@@ -181,14 +187,13 @@ static void harmonize_foresee(struct harmonize_state *s, const int64_t *go, int6
     s->last_slack_ns = go[GO_SLACK];
     s->last_sigma_ns = reading.sigma_ns;
     s->stats.slack_ns = (double)go[GO_SLACK];
-    /* A rehearsal as if on time, which leaves no trace: code and data are at hand for the exit. */
+    /* Judge once as if on time, without lasting effect, so that code and data are in the caches
+     * at the exit. */
     harmonize_judge(s, 0, true, harmony);
 }
 
-/*
- * The exit is rehearsed with the words, but the deadline that was announced passes unheeded. What
- * is remembered of the last start has been told already.
- */
+/* The exit is rehearsed together with the words, but no process waits for the announced
+ * deadline. What the processes remember of the last start has already been reported. */
 static void harmonize_rehearse(struct harmonize_state *s, const int64_t *go)
 {
     const struct ictus_clock *clock = s->clock;
@@ -215,7 +220,7 @@ static int harmonize_agree_on_deadline(struct harmonize_state *s, int64_t *go)
     } else {
         harmonize_rehearse(s, go);
     }
-    /* The margin of the last start has been learned already. */
+    /* The margin of the last start has already been learned. */
     s->any_call = false;
     return harmonize_negotiate(s, false, go);
 }
@@ -233,8 +238,7 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     const int64_t ready = ictusi_source_read(clock->source);
     const int64_t margin = deadline - ready;
     int64_t left = ready;
-    /* No honest deadline lies farther ahead than the longest slack: never wait for one that does.
-     */
+    /* No valid deadline is farther ahead than the longest slack, so never wait for one that is. */
     const bool absurd = margin > go[GO_SLACK] + (int64_t)(s->options.max_slack_s * 1e9);
     const bool waits = margin > 0 && !absurd;
     harmony->margin_ns = (double)margin;
@@ -242,13 +246,13 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     if (waits) {
         left = ictusi_sync_wait_until(clock->source, deadline, clock->crowded);
     }
-    /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
+    /* A process that leaves before the deadline after a wait has a source that ran backwards. */
     harmonize_judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
     s->left_ns = left;
 }
 
-/* S23 algorithm 1: negotiate, wait, judge. The flag is local; whether any process was late the next
- * call's reduction tells rank 0. */
+/* S23 algorithm 1: negotiate, wait, judge. The flag is local. The reduction of the next call
+ * tells rank 0 whether any process was late. */
 int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
 {
     struct harmonize_state *state = NULL;
@@ -265,10 +269,12 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     return ICTUS_OK;
 }
 
-/* The start that counts is not repeated: so many slacks for it. */
+/* The pause, in slacks, before the start that counts. It is long because that start is not
+ * repeated. */
 enum { RETRY_PAUSE = 4 };
 
-/* Whether any process was late; and when all leave if not, or if it does not matter any more. */
+/* Find out whether any process was late, and agree on the instant at which all leave if none was
+ * or no retry is left. */
 static int harmonize_agree_on_restart(struct harmonize_state *s, struct ictus_harmony *harmony,
                                       bool *any_late)
 {
@@ -283,11 +289,12 @@ static int harmonize_agree_on_restart(struct harmonize_state *s, struct ictus_ha
     }
     err = err ? err : harmonize_broadcast(s, go);
     *any_late = go[GO_AGAIN] != 0;
-    harmony->deadline.ns = go[GO_DEADLINE]; /* the next start's own replaces it if there is one */
+    harmony->deadline.ns = go[GO_DEADLINE]; /* replaced by the next start's own deadline if there
+                                               is one */
     return err;
 }
 
-/* Judged like any start, but nothing is learned from it: its slack was not one that is learned. */
+/* It is judged like any start, but nothing is learned from it, because its slack is a fixed one. */
 static void harmonize_start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
 {
     const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns);
@@ -376,7 +383,7 @@ int ictus_harmonize_stats(MPI_Comm comm, struct ictus_harmonize_stats *stats)
         return ICTUS_ERR_SAMPLES;
     }
     *stats = state->stats;
-    /* Clocks may be off by sigma each way, and a start by how late it was. */
+    /* Each of two clocks may be off by sigma, and a start by its lateness. */
     stats->skew_ns = hypot(2.0 * state->last_sigma_ns, fmax(0.0, (double)state->last_lateness_ns));
     stats->tolerance_ns = state->options.tolerance_s * 1e9;
     stats->mean_slack_ns = state->slack_sum_ns / (double)state->stats.calls;

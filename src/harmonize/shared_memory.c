@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared memory by its POSIX name, which lives only until everybody has it open. */
+/* Shared memory with a POSIX name, which exists only until all processes have opened it. */
 #include "harmonize/shared_memory.h"
 
 #include <fcntl.h>
@@ -12,14 +12,14 @@
 
 enum { NAME_MAX_LENGTH = 64, NAME_TRIES = 8 };
 
-/* What the first process tells the others. */
+/* What the first process sends to the others. */
 struct invitation {
     char name[NAME_MAX_LENGTH]; /* empty: there is no page */
-    int64_t token; /* in its first word until all have looked: the same name elsewhere is another
-                      page */
+    int64_t token; /* in the first word until all have looked; a page of this name elsewhere has
+                      another token */
 };
 
-/* Different for two processes at one instant, and for one process at two. */
+/* Differs between two processes at one instant, and between two instants in one process. */
 static int64_t token_of(const void *place)
 {
     struct timespec now;
@@ -34,7 +34,7 @@ static void *memory_map_and_close(int fd, size_t size)
     return page == MAP_FAILED ? NULL : page;
 }
 
-/* Memory that is not there would be missed at the first touch, by a signal. */
+/* Reserve the memory now. Otherwise a lack of space would show as SIGBUS at the first access. */
 static void *shared_memory_fill(int fd, size_t size)
 {
     if (posix_fallocate(fd, 0, (off_t)size)) {
@@ -44,7 +44,7 @@ static void *shared_memory_fill(int fd, size_t size)
     return memory_map_and_close(fd, size);
 }
 
-/* O_EXCL: a name that exists is another job's, or was left by one that was killed. */
+/* O_EXCL, because an existing name belongs to another job or was left by one that was killed. */
 static void *shared_memory_invite(struct invitation *invitation, size_t size)
 {
     int fd = -1;
@@ -66,8 +66,8 @@ static void *shared_memory_invite(struct invitation *invitation, size_t size)
     return page;
 }
 
-/* A container with a /dev/shm of its own may have a page of that name which is not this one: the
- * token tells. */
+/* A container with its own /dev/shm may have a different page of that name. The token reveals
+ * this. */
 static void *shared_accept_invitation(const struct invitation *invitation, size_t size)
 {
     const int fd = invitation->name[0] ? shm_open(invitation->name, O_RDWR | O_CLOEXEC, 0) : -1;
@@ -79,8 +79,8 @@ static void *shared_accept_invitation(const struct invitation *invitation, size_
     return page;
 }
 
-/* The name is gone as soon as all have the page open: nothing is left in /dev/shm by a job that is
- * killed later. */
+/* The name is removed as soon as all processes have opened the page, so that a job which is
+ * killed later leaves nothing in /dev/shm. */
 void *ictusi_shared_memory_open(MPI_Comm node, size_t size)
 {
     struct invitation invitation = {.name = ""};

@@ -7,28 +7,33 @@
 #include <string.h>
 
 enum {
-    FEW = 3,     /* needs: less show no median */
+    FEW = 3,     /* fewer needs give no median */
     ENOUGH = 24, /* needs before quantiles are trusted */
-    /* Of the last LOOK needs UNLIKE are where one in ten of the others was: another time has begun.
-     * Of one and the same time it happens once in some 100 000 calls. */
+    /*
+     * If UNLIKE of the last LOOK needs are beyond a quantile that one in ten of the others passes,
+     * conditions have changed. Under constant conditions this happens about once in 100 000 calls.
+     */
     LOOK = 8,
     UNLIKE = 7,
-    LOOK_FROM = 64 /* needs remembered */
+    LOOK_FROM = 64 /* needs remembered before this test is made */
 };
 static const double unlike_share = 0.1;
 
-/* Asked rate of starts after the instant, though within the tolerance; and at most this many
- * medians for it, fewer than what lateness may take. */
+/* Rate of starts that may miss the instant although they are within the tolerance, and the
+ * largest slack that is spent on this, in medians. It is smaller than the one for late starts. */
 #define MISSED 0.01
 #define MISSED_REACH 8.0
 
-/* Between the points that the tail is known by: log(0.1 / 0.025). */
+/* Distance, in units of the scale, between the two points that define the tail: log(0.1 /
+ * 0.025). */
 #define TAIL_SPAN 1.3862943611198906
 
 /*
- * The window tells where the tail begins; how long it is only late starts tell: each lengthens it
- * by BOOST, each call in time shortens it again, so that the two balance at the asked rate. Late
- * starts on end are one piece of news: a burst, which the window learns of by itself.
+ * The window shows where the tail begins, but only late starts show how long it is. Each late start
+ * lengthens the tail by the factor BOOST, and each call in time shortens it again, so that both
+ * balance at the given rate: rate * log(BOOST) + (1 - rate) * log(1 - BOOST_LOG * rate) is about 0
+ * with BOOST_LOG = log(1.6). Late starts in a row count once, because they are one burst, which the
+ * window learns by itself.
  */
 #define BOOST 1.6
 #define BOOST_LOG 0.47
@@ -36,12 +41,13 @@ static const double unlike_share = 0.1;
 #define BOOST_MOST 32.0
 enum { BOOST_EVERY = 100 };
 
-/* While little is known: this many times the largest need so far. */
+/* With few needs: this factor times the largest need so far. */
 #define EARLY_FACTOR 3.0
-/* While nothing is: this many times the first guess. */
+/* With none or very few needs: at most this factor times the first guess. */
 #define FIRST_FACTOR 4.0
 
-/* Of an exponential tail that begins at the 90 % quantile, in its scale. */
+/* Return how far, in units of its scale, an exponential tail that begins at the 90 % quantile
+ * must be followed to reach this rate. */
 static double slack_depth(double rate)
 {
     return rate < 0.1 ? log(0.1 / rate) : 0.0;
@@ -57,7 +63,7 @@ void ictusi_slack_init(struct slack *slack, const struct slack_options *options,
     slack->missed_depth = slack_depth(fmax(options->late, MISSED));
 }
 
-/* The first place in the sorted window whose value is not below. */
+/* Return the first place in the sorted window whose value is not below `value`. */
 static size_t slack_place_of(const struct slack *slack, double value)
 {
     size_t low = 0;
@@ -81,8 +87,8 @@ static void slack_forget_oldest(struct slack *slack)
     slack->count--;
 }
 
-/* O(SLACK_WINDOW) moves of 8 bytes, some 50 ns; done while other processes are still on their way.
- */
+/* Moves up to SLACK_WINDOW numbers of 8 bytes, in about 50 ns, while other processes are still
+ * on their way. */
 static void slack_insert(struct slack *slack, double needed_ns)
 {
     if (slack->count == SLACK_WINDOW) {
@@ -98,8 +104,9 @@ static void slack_insert(struct slack *slack, double needed_ns)
 }
 
 /*
- * Whether the last few needs, this one among them, are unlike all others: work between calls that
- * was not there before, or no more. The places are those of the others' quantiles if it is so.
+ * Return whether the last few needs, including this one, are unlike all others, because work
+ * between calls has begun or ended. The ranks in the sorted window are those of the others'
+ * quantiles if this is so.
  */
 static bool times_changed(const struct slack *slack, double needed_ns)
 {
@@ -120,7 +127,7 @@ static bool times_changed(const struct slack *slack, double needed_ns)
     return above >= UNLIKE || below >= UNLIKE;
 }
 
-/* The boost belonged to the times before. */
+/* Forget all but the last needs, and the boost, which belonged to the earlier conditions. */
 static void slack_forget_all_but_last(struct slack *slack)
 {
     double last[LOOK - 1];
@@ -135,7 +142,7 @@ static void slack_forget_all_but_last(struct slack *slack)
     }
 }
 
-/* Linear between neighbours, q from 0 to 1. */
+/* Interpolate linearly between neighbours; 0 <= q <= 1. */
 static double slack_quantile(const struct slack *slack, double q)
 {
     const double position = q * (double)(slack->count - 1);
@@ -145,16 +152,17 @@ static double slack_quantile(const struct slack *slack, double q)
     return slack->sorted[below] + part * (slack->sorted[above] - slack->sorted[below]);
 }
 
-/* The longest that is waited for. */
+/* Return the longest slack, in ns. */
 static double slack_longest(const struct slack *slack)
 {
     return slack->options.reach * slack_quantile(slack, 0.5);
 }
 
 /*
- * From enough calls: the starts that are late at all, and those that are too late. Both lie beyond
- * the window or at its edge: extrapolate the tail as exponential from its 90 % and 97.5 % points
- * (peaks over threshold; two quantiles, since a mean of excesses would follow stalls).
+ * Return the slack from enough calls, for both rates: starts that miss the instant, and starts that
+ * are late. Both quantiles lie beyond the window or at its edge. The tail is therefore extrapolated
+ * as an exponential from its 90 % and 97.5 % quantiles (peaks over threshold). Two quantiles are
+ * used because a mean of the excesses would follow rare stalls.
  */
 static double slack_learned(const struct slack *slack)
 {
@@ -168,8 +176,9 @@ static double slack_learned(const struct slack *slack)
 }
 
 /*
- * With few calls no quantile is known: several times the largest need so far, but no more than a
- * few medians, since the first calls after work are often the slowest. Then the tail's.
+ * With few calls no quantile is known. The slack is then several times the largest need so far, but
+ * no more than a few medians, because the first calls after work are often the slowest. With enough
+ * calls it is that of the tail.
  */
 double ictusi_slack_next(const struct slack *slack)
 {
@@ -185,7 +194,7 @@ double ictusi_slack_next(const struct slack *slack)
     return fmin(fmax(wanted, o->min_ns), o->max_ns);
 }
 
-/* What no slack within reach would have caught teaches nothing about slack. */
+/* A need that no slack within reach would have covered teaches nothing about the slack. */
 static void slack_judge(struct slack *slack, double needed_ns)
 {
     const struct slack_options *o = &slack->options;

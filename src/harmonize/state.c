@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Harmonised starts' memory as an attribute of the communicator. */
+/* The state of harmonised starts as an attribute of the communicator. */
 #include "harmonize/state.h"
 
 #include "core/container.h"
@@ -22,17 +22,17 @@ static const struct spec_param params[] = {
      "error that a start may have; 0 means 1us, or 100us if there are more "
      "processes than cores"},
     {"late", SPEC_REAL, offsetof(struct harmonize_options, late), "0.001", 1e-6, 0.5, NULL,
-     "rate of late starts to aim for"},
+     "target rate of late starts"},
     {"reach", SPEC_REAL, offsetof(struct harmonize_options, reach), "32", 1, 1e6, NULL,
      "longest slack, as a multiple of the median time that calls needed"},
     {"resync", SPEC_CHOICE, offsetof(struct harmonize_options, resync), "auto", 0, 0, policies,
      "when to synchronise again"},
     {"slack", SPEC_SECONDS, offsetof(struct harmonize_options, slack_s), "0", 0, 10, NULL,
-     "fixed slack; 0 means as the measured margins require"},
+     "fixed slack; 0 chooses it from the measured margins"},
     {"within", SPEC_CHOICE, offsetof(struct harmonize_options, within), "auto", 0, 0, withins,
      "how processes of one node agree"},
     {"rehearse", SPEC_CHOICE, offsetof(struct harmonize_options, rehearse), "auto", 0, 0,
-     rehearsals, "exchange the words twice after work, so that the start finds warm caches"},
+     rehearsals, "after work, exchange the messages twice, so that the start finds warm caches"},
     {"max_slack", SPEC_SECONDS, offsetof(struct harmonize_options, max_slack_s), "100ms", 1e-6, 10,
      NULL, "longest slack"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
@@ -53,7 +53,8 @@ struct harmonize_state *ictusi_harmonize_find(MPI_Comm comm)
 
 static const char start_name[] = "harmonize";
 
-/* The specification that counts: the given one, else the environment's, else the defaults. */
+/* Return the specification to use: the given one, else that of the environment, else the
+ * default. */
 static const char *scheme_resolved(const char *text)
 {
     const char *const fallback = getenv("ICTUS_HARMONIZE");
@@ -75,19 +76,19 @@ static int state_read_options(const char *given, struct harmonize_options *optio
     return ictusi_spec_read(&spec, params, options, why);
 }
 
-/* Before anything is known, in ns: the best of a few broadcasts between barriers, taken on the
- * spot.
- */
+/* Return a first guess, in ns, before any call: the fastest of a few broadcasts between
+ * barriers. */
 static double broadcast_ns(const struct ictus_clock *clock)
 {
     enum { TRIES = 5 };
     int64_t word = 0;
     double least = 1e18;
     for (int i = 0; i < TRIES; i++) {
-        PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
+        PMPI_Barrier(clock->comm); /* PMPI, because a tool in front of MPI may replace
+                                      MPI_Barrier */
         const int64_t start = ictusi_source_read(clock->source);
         PMPI_Bcast(&word, 1, MPI_INT64_T, 0, clock->comm);
-        PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
+        PMPI_Barrier(clock->comm); /* see above */
         const double took = (double)(ictusi_source_read(clock->source) - start);
         least = took < least ? took : least;
     }
@@ -109,10 +110,10 @@ static int state_check_comm(MPI_Comm comm, struct ictus_why *why)
 }
 
 #define TOLERANCE_S 1e-6
-/* Processes that take turns on a core start a context switch apart at best. */
+/* Processes that take turns on a core start at best a context switch apart. */
 #define TOLERANCE_CROWDED_S 100e-6
 
-/* Whether processes outnumber cores anywhere. Collective. */
+/* Return whether processes outnumber cores on any node. Collective. */
 static bool state_any_crowded(const struct ictus_clock *clock)
 {
     int crowded = clock->crowded;
@@ -120,14 +121,15 @@ static bool state_any_crowded(const struct ictus_clock *clock)
     return crowded != 0;
 }
 
-/* Where processes take turns, they wait for switches, whichever way the words take; MPI libraries
- * know some of these waits better. */
+/* Processes that take turns wait for context switches, whichever way the words take. MPI
+ * libraries handle some of these waits better. */
 static bool state_wants_memory(const struct harmonize_options *options, bool crowded)
 {
     return options->within == WITHIN_MEMORY || (options->within == WITHIN_AUTO && !crowded);
 }
 
-/* min_ns: what a line of shared memory takes from core to core, so no start can do with less. */
+/* min_ns is the time that a line of shared memory takes from core to core. No start can do with
+ * less. */
 static int state_fill(struct harmonize_state *state, const struct harmonize_options *options)
 {
     const struct ictus_clock *clock = state->clock;
@@ -143,7 +145,8 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
     slack.tolerance_ns = state->options.tolerance_s * 1e9;
     state->tolerance_ns = (int64_t)slack.tolerance_ns;
     PMPI_Comm_rank(clock->comm, &state->rank);
-    /* Ten broadcasts: a first start that is late teaches less than one that is long. */
+    /* Ten broadcasts: the first start should be too long rather than late, because it teaches
+     * more. */
     const double first_ns = 10.0 * broadcast_ns(clock);
     for (int gap = 0; gap < GAPS; gap++) {
         ictusi_slack_init(&state->slack[gap], &slack, first_ns);
@@ -156,7 +159,7 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
                : ICTUS_OK;
 }
 
-/* The clock and the board. */
+/* Create the clock and the board. */
 static int state_build(MPI_Comm comm, const char *clock, const struct harmonize_options *options,
                        struct harmonize_state *state, struct ictus_why *why)
 {
@@ -176,7 +179,7 @@ static int state_build(MPI_Comm comm, const char *clock, const struct harmonize_
     return err;
 }
 
-/* Errors are agreed on before the clock is made, which takes a second and all ranks. */
+/* Errors are agreed on before the clock is created, which takes a second and involves all ranks. */
 static int state_make(MPI_Comm comm, const char *spec, const char *clock,
                       struct harmonize_state **out, struct ictus_why *why)
 {
@@ -204,7 +207,8 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
     return err;
 }
 
-/* A communicator's wishes as one text: the start's specification, a line feed, the clock's. */
+/* The requested options of a communicator as one text: the specification of the start, a line
+ * feed, and that of the clock. */
 enum { WISHES_MAX = 1024 + CLOCK_SPEC_MAX };
 
 struct wishes {
@@ -248,7 +252,7 @@ int ictusi_harmonize_make(MPI_Comm comm, const char *spec, const char *clock,
     return err ? err : state_remember(comm, spec, clock);
 }
 
-/* One key of an info object, if it is there. */
+/* Read one key of an info object. Return false if it is absent. */
 static bool info_value(MPI_Info info, const char *name, char *value, int size)
 {
     char key[64];
@@ -258,8 +262,8 @@ static bool info_value(MPI_Info info, const char *name, char *value, int size)
     return found != 0;
 }
 
-/* Info keys are the options' names with ictus_ in front: read by the same table as specifications.
- */
+/* The info keys are the options' names after "ictus_". The table of the specification is used
+ * for both. */
 bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *clock,
                                 size_t clock_size)
 {
@@ -278,8 +282,8 @@ bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *cl
     return named || length > plain;
 }
 
-/* A duplicate's inherited text comes before info keys, which MPI_Comm_dup copies too: the text is
- * what was said last. */
+/* The inherited text of a duplicate takes precedence over info keys, which MPI_Comm_dup also
+ * copies, because the text was set last. */
 static int state_make_as_wished(MPI_Comm comm, struct harmonize_state **state,
                                 struct ictus_why *why)
 {

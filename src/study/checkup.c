@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sweeps of exchanges over the processes of a study, and what they show of nodes and links. */
+/* Sweeps of exchanges over the processes of a study, and what they show about nodes and links. */
 #include "core/checkup.h"
 #include "core/estimator.h"
 #include "core/pairing.h"
@@ -14,21 +14,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The first exchanges find caches and the path cold, and are not used. */
+/* The first exchanges run with cold caches and a cold path, and are not used. */
 enum { EXCHANGES = 12, WARM = 2 };
 
-/* One process's side. */
+/* The state of one process. */
 struct round_trip {
     struct ictus_study *study;
     struct pairing pairing;
-    struct checkup_meeting *meetings; /* slots of each sweep */
+    struct checkup_meeting *meetings; /* `slots` for each sweep */
     int slots;
     double span_s;
 };
 
 /*
- * One meeting: what a client saw. The offset is SKaMPI's (H18 algorithm 7), the round trip the
- * median of the burst: a minimum would hide a link that is slow most of the time, a mean would
+ * Make one meeting as client. The offset is SKaMPI's (H18 algorithm 7). The round trip is the
+ * median of the burst: a minimum would hide a link that is slow most of the time, and a mean would
  * accuse one that was slow once.
  */
 static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *m)
@@ -51,7 +51,7 @@ static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *
     return ICTUS_OK;
 }
 
-/* All rounds of one sweep, from the side of this process. */
+/* Make all rounds of one sweep, as client or server. */
 static int checkup_sweep(struct round_trip *t, int k)
 {
     struct exchange x = {
@@ -60,8 +60,8 @@ static int checkup_sweep(struct round_trip *t, int k)
     struct checkup_meeting *m = t->meetings + (size_t)k * (size_t)t->slots;
     int err = ICTUS_OK;
     /*
-     * In each round every process meets at most one other, and both know whom without being told.
-     * So a sweep of r rounds takes r bursts, however many processes there are.
+     * In each round a process meets at most one other, and both know which one without a message. A
+     * sweep of r rounds thus takes the time of r bursts, however many processes there are.
      */
     for (int r = 0; r < t->pairing.rounds && !err; r++) {
         const int peer = ictusi_pairing_partner(&t->pairing, r, t->study->rank);
@@ -74,30 +74,26 @@ static int checkup_sweep(struct round_trip *t, int k)
     return err;
 }
 
-/* Pairs of all rounds, and room for what this process will ask. */
+/* Draw the pairs of all rounds, and allocate the meetings in which this process is the client. */
 static int checkup_prepare(struct round_trip *t, int rounds)
 {
-    /*
-     * The same seed on all processes and in all sweeps: the judge compares what one pair showed in
-     * three sweeps, so the pairs must be the same ones in the same order.
-     */
+    /* The seed is the same on all processes and in all sweeps. The judge compares what a pair
+     * showed in three sweeps, so the pairs must be the same ones in the same order. */
     int err = ictusi_pairing_create(t->study->size, rounds, 1, &t->pairing);
     err = ictusi_sync_agree(t->study->comm, err, NULL);
     for (int r = 0; !err && r < t->pairing.rounds; r++) {
         t->slots += ictusi_pairing_asks(&t->pairing, r, t->study->rank);
     }
-    /*
-     * Processes ask in different numbers of rounds. MPI_Gather() wants equal counts, so all take
-     * the largest; the slots that are left over stay empty.
-     */
+    /* Processes are clients in different numbers of rounds. MPI_Gather() requires equal counts,
+     * so all use the largest number. Surplus slots stay empty. */
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &t->slots, 1, MPI_INT, MPI_MAX, t->study->comm) !=
                     MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    /* One more is allocated, since malloc(0) may give NULL without being out of memory. */
+    /* One more is allocated, because malloc(0) may return NULL although memory is left. */
     const size_t room = (size_t)t->slots * CHECKUP_SWEEPS;
     t->meetings = err ? NULL : malloc((room + 1) * sizeof(*t->meetings));
-    /* Meetings that do not take place, or fail, keep server = -1 and are left out by the judge. */
+    /* Meetings that do not take place or fail keep server = -1, and the judge leaves them out. */
     for (size_t i = 0; t->meetings && i < room; i++) {
         t->meetings[i] = (struct checkup_meeting){.client = t->study->rank, .server = -1};
     }
@@ -105,7 +101,7 @@ static int checkup_prepare(struct round_trip *t, int rounds)
     return ictusi_sync_agree(t->study->comm, mine, NULL);
 }
 
-/* At the root: all meetings, sweep after sweep, then the judgement. */
+/* At the root: sort all meetings by sweep and judge them. */
 static int checkup_judge_all(const struct round_trip *t, const struct checkup_meeting *all,
                              const struct checkup_limits *limits, struct checkup *out)
 {
@@ -118,7 +114,7 @@ static int checkup_judge_all(const struct round_trip *t, const struct checkup_me
     for (size_t i = 0; i < (size_t)t->study->size; i++) {
         for (size_t k = 0; k < CHECKUP_SWEEPS; k++) {
             for (size_t s = 0; s < slots; s++) {
-                /* Gathered by process, sweep, slot; judged by sweep, process, slot. */
+                /* gathered by process, sweep, slot; judged by sweep, process, slot */
                 sorted[k * pairs + i * slots + s] = all[(i * CHECKUP_SWEEPS + k) * slots + s];
             }
         }
@@ -128,7 +124,7 @@ static int checkup_judge_all(const struct round_trip *t, const struct checkup_me
     return err;
 }
 
-/* Everybody's meetings at rank 0, judged there. */
+/* Gather the meetings of all processes at rank 0 and judge them there. */
 static int checkup_gather(struct round_trip *t, const struct checkup_limits *limits,
                           struct checkup *out)
 {
@@ -149,7 +145,7 @@ static int checkup_gather(struct round_trip *t, const struct checkup_limits *lim
     return ictusi_sync_agree(t->study->comm, err, NULL);
 }
 
-/* Into the public structure: times in ns, drifts as ratios. */
+/* Copy the findings to the public structure: times in ns, drifts as ratios. */
 static int checkup_publish(const struct checkup *found, struct ictus_checkup *out)
 {
     out->nodes = calloc((size_t)out->node_count, sizeof(*out->nodes));
@@ -182,19 +178,18 @@ static int checkup_run(struct round_trip *t, const struct checkup_limits *limits
     int failed = ICTUS_OK;
     for (int k = 0; k < CHECKUP_SWEEPS && !err; k++) {
         /*
-         * Sweeps are evenly spread over the span, at about the same instants on all processes,
-         * since these left the preparation together. The distance of the sweeps is the lever by
-         * which drifts are measured.
+         * The sweeps are evenly spread over the span. They begin at about the same instants on all
+         * processes, because these left the preparation together. The longer the distance of the
+         * sweeps, the better they show a drift: its error is that of an offset divided by the
+         * distance.
          */
         const double then_s = t->span_s * k / (CHECKUP_SWEEPS - 1);
         (void)ictusi_sync_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
                                      t->study->crowded);
         failed = failed ? failed : checkup_sweep(t, k);
     }
-    /*
-     * A process that failed in one sweep takes part in the next, because its peers wait for answers
-     * there: what went wrong is agreed upon only afterwards.
-     */
+    /* A process that failed in one sweep takes part in the next one, because its peers wait for
+     * answers. Errors are therefore agreed on only afterwards. */
     err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
     err = err ? err : checkup_gather(t, limits, &found);
     out->duration_s = (double)(ictusi_source_read(t->study->source) - start) * 1e-9;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far a global clock is from rank 0's. By truth: all processes take the local instants that
- * stand for one true instant and compare what their clocks say; comparing at each process's own
- * "now" would add the spread of these (751 ns a level of a barrier's tree). By exchange: H18
- * algorithm 6.
+ * Measures how far a global clock is from rank 0's. By truth: all processes find their local
+ * instants of one true instant and compare what their clocks show then. If each used its own "now",
+ * the spread of these instants would be added (751 ns for each level of a barrier's tree). By
+ * exchange: H18 algorithm 6.
  */
 #include "core/line.h"
 #include "study/study.h"
@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Truth advances within a tenth of the local clock's rate: each step leaves a tenth of the error.
- */
+/* The rate of truth is within a tenth of the local clock's, so each step leaves a tenth of the
+ * error. */
 enum { INVERSION_STEPS = 64 };
 
 int ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth)
@@ -32,8 +32,9 @@ int ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth)
     memcpy(first, mine, sizeof(first));
     MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, clock->comm);
     /*
-     * The truth is known only if every simulated clock stands on the same real one: then equal true
-     * instants are the same instant. Processes of several nodes have different clocks underneath.
+     * The truth is known only if all simulated clocks are based on the same real clock, because
+     * only then are equal true instants the same instant. Processes of several nodes have different
+     * real clocks.
      */
     int same = mine[0] && strcmp(mine, first) == 0;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, clock->comm);
@@ -41,7 +42,7 @@ int ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth)
     return ICTUS_OK;
 }
 
-/* The local instant that stands for a true one. */
+/* Return the local instant that belongs to a true one. */
 static int64_t judge_local_at(const struct source *source, int64_t truth)
 {
     int64_t local = truth;
@@ -50,24 +51,21 @@ static int64_t judge_local_at(const struct source *source, int64_t truth)
         if (rest == 0) {
             break;
         }
-        /*
-         * Newton's method with the derivative 1, which a clock nearly has. Integers end it exactly.
-         */
+        /* Newton's method with the derivative 1, from which a clock hardly differs. Integers
+         * make it end exactly. */
         local += rest;
     }
     return local;
 }
 
-/* A global instant with its fraction, which ictus_clock_map() rounds away. */
+/* A global instant with the fraction that ictus_clock_map() rounds away. */
 struct fine {
     int64_t ns;
     double frac;
 };
 
-/*
- * G(L) = L + offset + frac + slope (L - anchor), with what is not whole kept apart: an int64 of
- * nanoseconds since 1970 leaves a double no digits for fractions.
- */
+/* G(L) = L + offset + frac + slope (L - anchor). The fraction is kept apart, because a double
+ * that holds ns since 1970 has no digits left for it. */
 static struct fine judge_map_finely(const struct line *line, int64_t local)
 {
     return (struct fine){local + line->offset,
@@ -85,8 +83,9 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
         struct fine global;
     } first = {.truth = clock->source->ops->truth(clock->source, at.ns)};
     /*
-     * Rank 0's reading of the common true instant, found through its own local clock just as the
-     * others find theirs, so that the rounding of local instants is the same on both sides.
+     * Rank 0's reading at the common true instant. It is computed by way of rank 0's own local
+     * clock, like those of the others, so that local instants are rounded in the same way on both
+     * sides.
      */
     first.global = judge_map_finely(&clock->line, judge_local_at(clock->source, first.truth));
     if (MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, clock->comm) != MPI_SUCCESS) {
@@ -99,7 +98,7 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
     *out = (struct ictus_clock_error){
         .known = true,
         .error_ns = (double)(mine.ns - first.global.ns) + (mine.frac - first.global.frac),
-        .half_width_ns = 1.0, /* two local instants, each rounded to a nanosecond */
+        .half_width_ns = 1.0, /* two local instants, each rounded to 1 ns */
         .sigma_ns = reading.sigma_ns,
         .path_ns = reading.path_ns,
         .bound_ns = reading.bound_ns,
@@ -107,7 +106,7 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
     return ICTUS_OK;
 }
 
-/* The client's side: rank 0's global clock against the one here. */
+/* Client: compare rank 0's global clock with this process's. */
 static int judge_compare_with_first(struct measure *m, const struct ictus_clock *clock,
                                     struct ictus_clock_error *out)
 {
@@ -122,8 +121,9 @@ static int judge_compare_with_first(struct measure *m, const struct ictus_clock 
     *out = (struct ictus_clock_error){
         .known = true,
         /*
-         * The measurement says offset = G_0 - L at the local instant `at`; the error here is
-         * G_mine(at) - G_0 = (G_mine(at) - at) - offset. Its half-width is that of the exchange.
+         * The measurement gives offset = G_0 - L at the local instant `at`. The error of this
+         * process is G_mine(at) - G_0 = (G_mine(at) - at) - offset. Its half-width is that of the
+         * exchange.
          */
         .error_ns = (double)(mine.ns - offset.at - offset.offset) + (mine.frac - offset.frac),
         .half_width_ns = offset.half_width_ns,
@@ -134,7 +134,7 @@ static int judge_compare_with_first(struct measure *m, const struct ictus_clock 
     return ICTUS_OK;
 }
 
-/* H18 algorithm 6, lines 6-8: rank 0 asks one after the other. */
+/* H18 algorithm 6, lines 6-8: rank 0 asks one process after the other. */
 static int judge_ask_all(struct measure *m, const struct ictus_clock *clock, int size)
 {
     int err = ICTUS_OK;
@@ -167,10 +167,8 @@ int ictus_clock_measured_error(const struct ictus_clock *clock, bool asked, size
     }
     struct ictus_clock_error found = {.known = rank == 0};
     const int wants = asked ? 1 : 0;
-    /*
-     * Everybody tells rank 0 whether to expect its exchanges, since only the process itself knows:
-     * one that is not asked must not be waited for.
-     */
+    /* Each process tells rank 0 whether to expect its exchanges, because only the process itself
+     * knows. Rank 0 must not wait for a process that is not asked. */
     if (rank == 0) {
         err = judge_ask_all(&m, clock, size);
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be named in a specification, and whether a text is one. */
+/* Lists what a specification can name, and checks specifications. */
 #include "clock/source.h"
 #include "sync/clock.h"
 #include "sync/sync.h"
@@ -60,15 +60,16 @@ int ictus_sync_parameter(size_t index, size_t parameter, struct ictus_parameter 
 int ictus_source_check(const char *spec, struct ictus_why *why)
 {
     return spec ? ictusi_source_check(spec, why)
-                : ictus_because(why, ICTUS_ERR_ARG, "no clock was named");
+                : ictus_because(why, ICTUS_ERR_ARG, "no clock was given");
 }
 
-/* Made and freed again: only the algorithm itself knows what its parameters may be. */
+/* The algorithm is created and freed again, because only the algorithm itself can check its
+ * parameters. */
 int ictus_sync_check(const char *spec, struct ictus_why *why)
 {
     struct sync *sync = NULL;
     if (!spec) {
-        return ictus_because(why, ICTUS_ERR_ARG, "no algorithm was named");
+        return ictus_because(why, ICTUS_ERR_ARG, "no algorithm was given");
     }
     const int err = ictusi_sync_create(spec, &sync, why);
     if (!err) {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many exchanges a good minimum needs (H08 3.1, figure 6). The paper simulates; drawing from a
- * recorded sample with replacement has exact expectations, which need no simulation.
+ * How many exchanges a good minimum needs (H08 3.1, figure 6). The paper simulates this. Draws with
+ * replacement from a recorded sample have exact expectations, which need no simulation.
  *
- * Let k be the number of values below the smallest one drawn so far, q = k/n. The next N draws all
- * miss with probability s = (1 - q)^N, and the run ends there; otherwise one of the k smaller ones
- * is next, all alike. So the expected error is
+ * Let k be the number of values below the smallest one drawn so far, and q = k/n. The next N draws
+ * all miss with probability s = (1 - q)^N, and then the run ends. Otherwise one of the k smaller
+ * values is drawn, each with the same probability. The expected error is therefore
  *     E(k) = s error(k) + (1 - s) mean over j < k of E(j),
- * and the expected number of draws after the first
+ * and the expected number of draws after the first one is
  *     C(k) = (1 - s) / q + (1 - s) mean over j < k of C(j),   C(0) = N.
- * The first draw is any of the n values. O(n).
+ * The first draw is any of the n values. Computed in ascending order, this takes O(n) steps.
  */
 #include <ictus/study.h>
 
 #include <math.h>
 
-/* Sums over all values, in ascending order. */
+/* Sums of the expectations over all values so far, in ascending order. */
 struct sums {
     double draws;
     double error;
 };
 
-/* Expectations for the group of equal values [begin, end), of which `begin` values are smaller. */
+/* Return the expectations for a group of equal values, of which `begin` values are smaller. */
 static struct sums patience_expect(const double *sorted, size_t n, size_t begin, size_t patience,
                                    const struct sums *smaller)
 {
@@ -30,10 +30,8 @@ static struct sums patience_expect(const double *sorted, size_t n, size_t begin,
         return (struct sums){(double)patience, 0.0};
     }
     const double stay = pow(1.0 - q, (double)patience);
-    /*
-     * 1 - (1 - q)^N without cancellation: with q = 1 / n and large n the plain difference has no
-     * digits left.
-     */
+    /* 1 - (1 - q)^N without cancellation. With q = 1 / n and a large n, the plain difference
+     * would have no digits left. */
     const double fall = -expm1((double)patience * log1p(-q));
     const double share = fall / (double)begin;
     return (struct sums){fall / q + share * smaller->draws,
@@ -49,10 +47,8 @@ int ictus_patience(const double *sorted, size_t n, size_t patience, double *exch
     }
     for (size_t begin = 0; begin < n;) {
         size_t end = begin + 1;
-        /*
-         * Equal values are one state: drawing the same minimum again is no improvement, so they
-         * have the same number of smaller ones and the same expectation.
-         */
+        /* Equal values form one state. Drawing the same minimum again is no improvement, so they
+         * have the same number of smaller values and the same expectation. */
         while (end < n && sorted[end] <= sorted[begin]) {
             end++;
         }
@@ -72,7 +68,8 @@ int ictus_minimum_excess(const double *sorted, size_t n, size_t k, double *error
     if (!sorted || n < 1 || k < 1 || !error) {
         return ICTUS_ERR_ARG;
     }
-    /* E(min) - min: each gap between neighbours counts as often as all k draws lie above it. */
+    /* E(min) - min is the sum of the gaps between neighbours, each times the probability that
+     * all k draws lie above it. */
     for (size_t i = 1; i < n; i++) {
         const double above = (double)(n - i) / (double)n;
         excess += (sorted[i] - sorted[i - 1]) * pow(above, (double)k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a source is like on one process: how fine, how costly, whether it ever runs backwards. */
+/* The properties of a source on one process: resolution, cost, and whether it runs backwards. */
 #include "core/stats.h"
 #include "study/study.h"
 
@@ -9,10 +9,10 @@
 
 enum {
     READS = 4096,        /* in one burst */
-    BATCHES = 31,        /* of reads, for the cost */
-    BATCH_READS = 1000,  /* the clock that times them adds under 0.1 ns to each */
-    CPUS_MAX = 64,       /* visited: bounds the time this takes on large nodes */
-    COARSE_NS = 20000000 /* a clock that has not ticked in 20 ms is not waited for any longer */
+    BATCHES = 31,        /* batches of reads, to measure the cost */
+    BATCH_READS = 1000,  /* the clock that times a batch adds less than 0.1 ns to each read */
+    CPUS_MAX = 64,       /* CPUs that are visited, to limit the time on large nodes */
+    COARSE_NS = 20000000 /* a clock that has not ticked for 20 ms is not waited for any longer */
 };
 
 static int64_t probe_monotonic_ns(void)
@@ -22,10 +22,8 @@ static int64_t probe_monotonic_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
-/*
- * The median over batches: a batch in which the process lost its core takes longer, and a mean
- * would hold that against the clock.
- */
+/* Return the median over the batches. A batch during which the process lost its core takes
+ * longer, and a mean would attribute this to the clock. */
 static double probe_read_cost_ns(const struct source *source)
 {
     double cost[BATCHES];
@@ -34,10 +32,8 @@ static double probe_read_cost_ns(const struct source *source)
         for (int i = 0; i < BATCH_READS; i++) {
             (void)ictusi_source_read(source);
         }
-        /*
-         * Timed by CLOCK_MONOTONIC and not by the source itself: a source may be simulated, coarse
-         * or stand still.
-         */
+        /* The batch is timed by CLOCK_MONOTONIC and not by the source, which may be simulated,
+         * coarse or stopped. */
         cost[b] = (double)(probe_monotonic_ns() - start) / BATCH_READS;
     }
     ictusi_stats_sort(cost, BATCHES);
@@ -45,8 +41,9 @@ static double probe_read_cost_ns(const struct source *source)
 }
 
 /*
- * A clock that shows the same instant twice is coarse, not backwards: only a reading that is
- * earlier than the one before counts. Backward steps make an offset to it meaningless.
+ * Count backward steps. A clock that shows the same instant twice is coarse but does not run
+ * backwards, so only a reading that is earlier than the previous one counts. A clock with backward
+ * steps has no meaningful offset.
  */
 static void probe_count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
 {
@@ -58,10 +55,8 @@ static void probe_count_steps(const int64_t *readings, int n, struct ictus_sourc
     out->reads += (uint64_t)n - 1;
 }
 
-/*
- * The tick of a clock that is read slower than it ticks shows in how its differences differ; that
- * of a coarse clock in the differences themselves.
- */
+/* Return the tick of a clock. If reading takes longer than a tick, the tick shows in how the
+ * differences of readings vary. If the clock is coarse, it shows in the differences themselves. */
 static double probe_finest_difference(double *differences, size_t n)
 {
     double finest = 0.0;
@@ -70,9 +65,9 @@ static double probe_finest_difference(double *differences, size_t n)
     for (size_t i = 0; i < n; i++) {
         /*
          * If a read takes c and the clock ticks every d < c, the differences are multiples of d
-         * around c: the smallest distance between two distinct ones is d, and no single one is as
-         * small. If d > c, the smallest difference itself is d, which is its distance from 0
-         * (before = 0 at first).
+         * around c. Then d is the smallest distance between two distinct differences, and no
+         * difference is as small as d. If d > c, the smallest difference itself is d, which is its
+         * distance from 0 (`before` is 0 at first).
          */
         const double gap = differences[i] - before;
         if (gap > 0.0 && (finest == 0.0 || gap < finest)) {
@@ -103,9 +98,9 @@ static void probe_take(const struct source *source, int64_t *readings)
 }
 
 /*
- * A clock so coarse that a burst saw no tick: wait for two. The first tick only marks a beginning,
- * since nobody knows how long ago the one before was. The difference to the second is one step of
- * the clock, plus less than the cost of a read.
+ * The clock is so coarse that a burst saw no tick, so wait for two ticks. The first one only marks
+ * a beginning, because the time since the tick before it is unknown. The difference to the second
+ * one is a tick, plus less than the cost of a read.
  */
 static double probe_coarse_resolution_ns(const struct source *source)
 {
@@ -129,10 +124,10 @@ static void probe_visit_cpus(const struct source *source, int64_t *readings,
 {
     (void)source;
     (void)readings;
-    out->cpus = 1; /* a simulated host has no CPUs to hop between */
+    out->cpus = 1; /* a simulated host has no CPUs to move between */
 }
 #else
-/* H08 2.1, "process hopping": the counters of two CPUs need not agree. */
+/* H08 2.1, "process hopping": the counters of two CPUs may differ. */
 static void probe_visit_cpus(const struct source *source, int64_t *readings,
                              struct ictus_source_study *out)
 {
@@ -148,10 +143,8 @@ static void probe_visit_cpus(const struct source *source, int64_t *readings,
         if (!CPU_ISSET(cpu, &allowed)) {
             continue;
         }
-        /*
-         * The last reading on the CPU that is left and the first one on the next make a pair of
-         * their own: if their counters differ, only this pair shows it.
-         */
+        /* The last reading on one CPU and the first one on the next form a pair of their own. If
+         * the counters differ, only this pair shows it. */
         const int64_t before = ictusi_source_read(source);
         if (sched_setaffinity(0, sizeof(one), &one)) {
             continue;
@@ -162,7 +155,8 @@ static void probe_visit_cpus(const struct source *source, int64_t *readings,
         probe_count_steps(readings, READS, out);
         out->cpus++;
     }
-    /* A process that stayed where it was put would share its CPU with whoever belongs there. */
+    /* Restore the affinity. Otherwise the process would stay on one CPU and share it with other
+     * processes. */
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 #endif

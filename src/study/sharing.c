@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which processes read the same clock: by what their sources promise, and by what they read. */
+/* Finds the processes that read the same clock: by what their sources promise and by their
+ * readings. */
 #include "core/estimator.h"
 #include "core/spec.h"
 #include "exchange/exchange.h"
@@ -23,14 +24,15 @@ static int sharing_compare_named(const void *a, const void *b)
 {
     const struct named *x = a;
     const struct named *y = b;
-    /* By rank within a name: sharing_first_of_each() takes the first of each run for its leader. */
+    /* Ordered by rank within a name, because sharing_first_of_each() takes the first of each run
+     * as leader. */
     if (x->name != y->name) {
         return x->name < y->name ? -1 : 1;
     }
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* For each rank the lowest one with the same name. */
+/* For each rank, find the lowest rank with the same name. */
 static void sharing_first_of_each(const struct named *sorted, int n, int *first)
 {
     int leader = 0;
@@ -42,7 +44,7 @@ static void sharing_first_of_each(const struct named *sorted, int n, int *first)
     }
 }
 
-/* Collective: for every rank the lowest rank with the same name, and how many names there are. */
+/* For every rank, find the lowest rank with the same name. Collective. */
 static int sharing_gather_first(const struct ictus_study *study, uint64_t name, int *first)
 {
     const size_t n = (size_t)study->size;
@@ -75,9 +77,9 @@ static int sharing_count_leaders(const int *first, int n)
 }
 
 /*
- * Whether exchanges with the leader leave room for an offset of zero. If both processes read one
- * clock, the true offset is 0, and every exchange holds it within its round trip. Ten exchanges
- * suffice: the test is not of accuracy, but of clocks that are plainly apart.
+ * Find out whether exchanges with the leader leave room for an offset of zero. If both processes
+ * read one clock, the true offset is 0, and every exchange contains it within its round trip. Ten
+ * exchanges suffice, because this test need not be accurate: it detects clocks that clearly differ.
  */
 static int sharing_agrees(struct exchange *x, int leader, bool *agree)
 {
@@ -86,13 +88,14 @@ static int sharing_agrees(struct exchange *x, int leader, bool *agree)
     int err = ictusi_exchange_ping(x, leader, CHECKS, stamps);
     if (!err) {
         *agree = ictusi_estimator_offset_skampi(stamps, CHECKS, &offset) == ICTUS_OK &&
-                 /* The half-width is a hard limit: jitter cannot make a shared clock fail. */
+                 /* The half-width is a hard limit, so jitter cannot make a shared clock fail. */
                  fabs((double)offset.offset + offset.frac) <= offset.half_width_ns;
     }
     return err;
 }
 
-/* Every member of a group against its first process; leaders answer one after the other. */
+/* Every member of a group exchanges with the group's first process, which answers one after the
+ * other. */
 static int sharing_check_readings(const struct ictus_study *study, const int *first, bool *agree)
 {
     struct exchange x = {.comm = study->comm, .source = study->source, .crowded = study->crowded};
@@ -103,9 +106,9 @@ static int sharing_check_readings(const struct ictus_study *study, const int *fi
         return sharing_agrees(&x, first[study->rank], agree);
     }
     /*
-     * A leader is the lowest rank of its group, so its members all come later, and are served in
-     * the order of their ranks. Each waits for its turn in its first exchange: no process can
-     * overtake.
+     * A leader is the lowest rank of its group, so all members have higher ranks, and it serves
+     * them in the order of their ranks. Each member waits for its turn in its first exchange, so
+     * none can overtake.
      */
     for (int i = study->rank + 1; i < study->size && !err; i++) {
         if (first[i] == study->rank) {
@@ -115,7 +118,7 @@ static int sharing_check_readings(const struct ictus_study *study, const int *fi
     return err;
 }
 
-/* Nodes are what shares memory: each is named by its lowest rank. */
+/* Find the node, that is the processes that share memory. It is named by its lowest rank. */
 static int sharing_node_of(const struct ictus_study *study)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -128,15 +131,13 @@ static int sharing_node_of(const struct ictus_study *study)
     return lowest;
 }
 
-/*
- * Equal identities are equal hashes. Two different ones collide with a probability of 2^-64 a pair,
- * and a collision would be caught by the exchanges, which contradict it.
- */
+/* Equal identities have equal hashes. Two different ones have equal hashes with a probability of
+ * 2^-64 for each pair. The exchanges would detect that, because they would contradict it. */
 static uint64_t sharing_promised_name(const struct ictus_study *study)
 {
     char text[SOURCE_IDENTITY_MAX] = "";
     study->source->ops->identify(study->source, text, sizeof(text));
-    /* Who is promised nothing is alone. */
+    /* A process whose source promises nothing is in a group of its own. */
     return text[0] ? ictusi_spec_hash(text) : (uint64_t)study->rank;
 }
 
@@ -167,16 +168,14 @@ static int sharing_find_groups(const struct ictus_study *study, int *first,
     out->contradicted = agree ? 0 : 1;
     MPI_Allreduce(MPI_IN_PLACE, &out->contradicted, 1, MPI_INT, MPI_SUM, study->comm);
     /*
-     * Who contradicts its group is on its own. The group's first process keeps the others: of two
-     * that disagree nobody can tell which one differs, but those that agree with the first agree
-     * together.
+     * A process whose readings contradict its group forms a group of its own. If two processes
+     * disagree, it is unknown which one differs. The group of the first process is kept, because
+     * all that agree with it also agree with each other.
      */
     const int leader = agree ? first[study->rank] : study->rank;
     const int node = sharing_node_of(study);
-    /*
-     * A clock for each node, neither finer nor coarser, if on every process the leader of the clock
-     * is the leader of the node.
-     */
+    /* There is one clock for each node, neither more nor fewer, if on every process the leader
+     * of the clock is the leader of the node. */
     int same = leader == node;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, study->comm);
     out->per_node = same != 0;
@@ -185,10 +184,8 @@ static int sharing_find_groups(const struct ictus_study *study, int *first,
         err = sharing_count_names(study, (uint64_t)leader, first, &out->groups);
     }
     for (int i = 0; i < first[study->rank] && !err; i++) {
-        /*
-         * Groups are numbered by their first processes, in the order of ranks: as many groups come
-         * before as leaders have lower ranks than the own one.
-         */
+        /* Groups are numbered in the order of their first processes. The number of a group is
+         * therefore the number of leaders with lower ranks than its own. */
         out->group += first[i] == i;
     }
     return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Straight lines through offsets: how good they are (H18 figure 2) and how long they hold. */
+/* Straight lines through offsets: how well they fit (H18 figure 2) and how long they hold. */
 #include "core/stats.h"
 
 #include <ictus/study.h>
@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Parts per million of ns per s. */
+/* 1 ns per s is this many ppm. */
 #define PPM_PER_NS_PER_S 1e-3
 
 /*
- * Least squares o = a + b t, with sums around the means so that nothing cancels: b = S_to / S_tt,
- * and r2 = 1 - (sum of squared residuals) / S_oo. Times are in s and offsets in ns, so b is in ns
- * per s, a thousandth of a ppm. Without any spread of the offsets there is nothing to explain, and
- * r2 is 1.
+ * Least squares for o = a + b t. Sums are taken around the means, so that nothing cancels: b = S_to
+ * / S_tt and r2 = 1 - (sum of squared residuals) / S_oo. Times are in s and offsets in ns, so b is
+ * in ns per s, which is a thousandth of a ppm. If all offsets are equal, there is nothing to
+ * explain, and r2 is 1.
  */
 int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n,
                        struct ictus_straight *line)
@@ -35,7 +35,7 @@ int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n
         to += (times_s[i] - t0) * (offsets_ns[i] - o0);
         oo += (offsets_ns[i] - o0) * (offsets_ns[i] - o0);
     }
-    /* All points at one instant: no line is better than another. */
+    /* All points are at one instant, so that no line fits better than another. */
     if (tt <= 0.0) {
         return ICTUS_ERR_SAMPLES;
     }
@@ -56,17 +56,17 @@ int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n
 
 enum { LINES_MAX = 2000 };
 
-/* How long one line held. */
+/* The life of one line. */
 struct life {
     double held_s;
-    bool lasted; /* to the end of the data */
+    bool lasted; /* until the end of the data */
 };
 
 /*
- * Follow a line fitted up to point `end`. One point outside may be an exchange that was delayed, so
- * a line ends only with the second in a row, and its life is counted up to the first of these two.
- * The life of a line that is still good at the last point is only known to be longer than the data:
- * it is censored.
+ * Follow a line that was fitted up to point `end`. A single point outside may be an exchange that
+ * was delayed, so the line ends only with two in a row, and its life is counted up to the first of
+ * them. If a line is still good at the last point, its life is only known to be longer than the
+ * data. Such a life is censored.
  */
 static struct life straight_follow(const struct ictus_straight *line, const double *times_s,
                                    const double *offsets_ns, size_t end, size_t n,
@@ -86,9 +86,9 @@ static struct life straight_follow(const struct ictus_straight *line, const doub
 }
 
 /*
- * Try the lines of stretches, of every one where there are few; returns how many were tried. Many
- * neighbours' lines are nearly the same, and each costs a walk along all points: with all of
- * 600000 points, a minute without pauses, this took ten minutes.
+ * Try the lines of up to LINES_MAX stretches, and return how many were tried. Neighbouring
+ * stretches have nearly the same line, and following each costs a walk along all points. With all
+ * stretches of 600000 points (a minute of exchanges without pauses) this took ten minutes.
  */
 static size_t straight_try_all(const double *times_s, const double *offsets_ns, size_t n,
                                double fit_s, double tolerance_ns, struct life *lives)
@@ -97,14 +97,13 @@ static size_t straight_try_all(const double *times_s, const double *offsets_ns, 
     size_t end = 0;
     for (size_t begin = 0; begin < n; begin += n / LINES_MAX + 1) {
         struct ictus_straight line;
-        /* The window only moves forward, so finding all of them costs one walk along the points. */
+        /* The window only moves forward, so that finding all windows costs one walk along the
+         * points. */
         while (end < n && times_s[end] - times_s[begin] <= fit_s) {
             end++;
         }
-        /*
-         * The stretch reaches to the end of the data: no point is left that the line could be tried
-         * on.
-         */
+        /* The stretch reaches to the end of the data, so that no point is left to test the line
+         * on. */
         if (end >= n) {
             break;
         }
@@ -116,7 +115,7 @@ static size_t straight_try_all(const double *times_s, const double *offsets_ns, 
     return lines;
 }
 
-/* Ascending; of equal lives those that left come first. */
+/* In ascending order. Among equal lives, those that ended come before those that are censored. */
 static int straight_compare_lives(const void *a, const void *b)
 {
     const struct life *x = a;
@@ -127,7 +126,7 @@ static int straight_compare_lives(const void *a, const void *b)
     return (int)x->lasted - (int)y->lasted;
 }
 
-/* The product-limit estimate of the median, and the shortest life. */
+/* Compute the product-limit estimate of the median, and the shortest life. */
 static void straight_summarise(struct life *lives, size_t n, struct ictus_holding *holding)
 {
     double surviving = 1.0;
@@ -135,9 +134,9 @@ static void straight_summarise(struct life *lives, size_t n, struct ictus_holdin
     *holding = (struct ictus_holding){
         .median_s = lives[n - 1].held_s, .least_s = lives[n - 1].held_s, .lines = n};
     /*
-     * Kaplan and Meier (1958): S(t) is the product of 1 - 1/(lines at risk) over the lines that
+     * Kaplan and Meier (1958): S(t) is the product of 1 - 1 / (lines at risk) over the lines that
      * ended up to t. Censored lines leave the set at risk without a factor. The median is where S
-     * first falls to 1/2; if it never does, more than half of the lines outlived the data.
+     * first falls to 1/2. If it never does, more than half of the lines outlived the data.
      */
     for (size_t i = 0; i < n; i++) {
         if (lives[i].lasted) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening the sources of a job, and bursts of exchanges between two of its processes. */
+/* Opens the sources of a job, and makes bursts of exchanges between two of its processes. */
 #include "study/study.h"
 
 #include "core/estimator.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* A communicator of its own: bursts must not meet the program's messages. */
+/* A study has a communicator of its own, so that bursts cannot match the program's messages. */
 static int study_build(struct ictus_study *study, MPI_Comm comm, const char *source,
                        struct ictus_why *why)
 {
@@ -76,17 +76,19 @@ static struct exchange study_exchange(const struct ictus_study *study)
         .comm = study->comm, .source = study->source, .crowded = study->crowded};
 }
 
-/* Arguments are those of all processes, so that all of them refuse alike and nobody waits. */
+/* All processes pass the same arguments. They therefore all refuse or all accept them, and none
+ * waits. */
 static bool study_is_pair(const struct ictus_study *study, int a, int b, size_t n)
 {
     return study && a != b && a >= 0 && b >= 0 && a < study->size && b < study->size && n > 0;
 }
 
-/* The client's side of a burst; the caller frees the stamps. */
+/* Client: make a burst. The caller frees the stamps. */
 static int study_burst(struct ictus_study *study, int peer, size_t n, struct stamp **stamps)
 {
     struct exchange x = study_exchange(study);
-    /* Touched before the first stamp is taken: calloc alone maps pages lazily. */
+    /* The memory is written before the first stamp is taken, because a page that is first
+     * touched during the burst would delay it. */
     struct stamp *taken = malloc(n * sizeof(*taken));
     if (!taken) {
         return ICTUS_ERR_NOMEM;
@@ -103,7 +105,7 @@ static int study_burst(struct ictus_study *study, int peer, size_t n, struct sta
     return ICTUS_OK;
 }
 
-/* The other side of a burst answers with its bare clock, uncorrected by any line. */
+/* Server: answer a burst with the bare clock, which no line corrects. */
 static int study_answer(struct ictus_study *study, int peer, size_t n)
 {
     struct exchange x = study_exchange(study);
@@ -117,7 +119,7 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
     if (!study_is_pair(study, from, to, n)) {
         return ICTUS_ERR_ARG;
     }
-    /* Nobody but the two takes part: to all others the call is local. */
+    /* Only the two processes take part. For all others the call is local. */
     if (study->rank == to) {
         return study_answer(study, from, n);
     }
@@ -127,20 +129,16 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
     int err = study_burst(study, to, n, &stamps);
     for (size_t i = 0; i < n && !err; i++) {
         rtt_ns[i] = (double)(stamps[i].received - stamps[i].sent);
-        /*
-         * Both stamps are of one process's clock: a negative difference is that clock's fault,
-         * never the network's.
-         */
+        /* Both stamps are from the clock of one process. A negative difference is therefore an
+         * error of that clock and never of the network. */
         err = rtt_ns[i] < 0.0 ? ICTUS_ERR_CLOCK : ICTUS_OK;
     }
     free(stamps);
     return err;
 }
 
-/*
- * Of all round trips the narrowest bounds count (estimator_offset_skampi); half_width_ns is what no
- * asymmetry of paths can exceed.
- */
+/* The exchange with the narrowest interval decides (ictusi_estimator_offset_skampi()). No
+ * asymmetry of the paths can cause an error above half_width_ns. */
 int ictus_study_offset(struct ictus_study *study, int client, int reference, size_t exchanges,
                        struct ictus_offset *offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of a study: a job's bare sources and a communicator to exchange over. */
+/* The inside of a study: the bare source of each process, and a communicator for exchanges. */
 #ifndef ICTUS_STUDY_STUDY_H
 #define ICTUS_STUDY_STUDY_H
 

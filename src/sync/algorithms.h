@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of the algorithms, one file each. */
+/* The operation tables of all algorithms. Each is defined in a file of its own. */
 #ifndef ICTUS_SYNC_ALGORITHMS_H
 #define ICTUS_SYNC_ALGORITHMS_H
 

@@ -12,17 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between nodes by the mesh; inside a node by a copy where the source is shared, else by it too. */
+/* The mesh synchronises the nodes. Inside a node the line is copied if its processes share the
+ * source; otherwise the mesh works there too. */
 static const char default_sync[] = "hierarchy(mesh,propagate(mesh))";
 static const char default_source[] = "monotonic";
 
-/* Empty environment variables count as absent. */
+/* An empty environment variable counts as absent. */
 static const char *clock_first_of(const char *a, const char *b)
 {
     return a && a[0] ? a : b;
 }
 
-/* SYNC@SOURCE, either part of which may be missing: then the environment's, then the default. */
+/* A missing part of SYNC@SOURCE is taken from the environment, and failing that from the
+ * defaults. */
 int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *source,
                       size_t source_size, struct ictus_why *why)
 {
@@ -46,9 +48,9 @@ int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *sour
 }
 
 /*
- * Run the algorithm once and take its result over only if all processes have one. The
- * statistics tell the error at the end of the synchronisation instead of at the line's anchor,
- * since that is when the clock begins to be used.
+ * Run the algorithm once. Its result is used only if all processes have one. The statistics give
+ * the error at the end of the synchronisation and not at the anchor of the line, because that is
+ * when the clock begins to be used.
  */
 static int clock_synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 {
@@ -58,14 +60,14 @@ static int clock_synchronise_once(struct ictus_clock *clock, struct ictus_why *w
         .crowded = clock->crowded,
         .base = ictusi_line_identity(),
     };
-    /* G begins as rank 0's own clock at this instant; every anchor is near it, so that the
-     * distances that lines multiply stay small. */
+    /* G starts as rank 0's own clock at this instant. Every anchor is near it, so that the
+     * distances by which slopes are multiplied stay small. */
     ictusi_watch_begin(&clock->watch, clock->source);
     const int64_t start = ictusi_source_read(clock->source);
     run.base.anchor = start;
     int err = ictusi_sync_run(clock->sync, &run);
     const int64_t end = ictusi_source_read(clock->source);
-    /* Most algorithms cannot tell a step from an offset. */
+    /* Most algorithms cannot distinguish a step from an offset. */
     if (!err && (end < start || ictusi_watch_look(&clock->watch, clock->source).stepped)) {
         err = ictus_because(&run.why, ICTUS_ERR_CLOCK,
                             "clock '%s' stepped or ran backwards during the synchronisation",
@@ -93,7 +95,8 @@ static int clock_synchronise_once(struct ictus_clock *clock, struct ictus_why *w
     return ICTUS_OK;
 }
 
-/* A step in the middle spoils one synchronisation; the next has it behind. All ranks go alike. */
+/* A step during one synchronisation spoils only that one, because the next one begins after the
+ * step. All ranks see the same error and repeat together. */
 static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
 {
     const int err = clock_synchronise_once(clock, why);
@@ -105,8 +108,9 @@ static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
 }
 
 /*
- * All ranks must be given the same specification: an algorithm is a protocol, and two of them would
- * wait for each other for ever. Hashes are compared before anything is measured.
+ * All ranks must be given the same specification. An algorithm is a protocol, and processes that
+ * run two different ones would wait for each other forever. Their hashes are compared before
+ * anything is measured.
  */
 static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *text,
                        struct ictus_why *why)
@@ -142,7 +146,7 @@ int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock *
     reason->text[0] = '\0';
     if (comm == MPI_COMM_NULL || !clock) {
         return ictus_because(reason, ICTUS_ERR_ARG,
-                             "a communicator and a place for the clock must be given");
+                             "a communicator and a pointer to store the clock in must be given");
     }
     if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
@@ -189,15 +193,15 @@ void ictus_clock_free(struct ictus_clock *clock)
     free(clock);
 }
 
-/*
- * The old line stays where this fails, so that a job goes on with an older clock instead of none.
- */
+/* If this fails, the old line is kept, so that a job goes on with an older clock instead of
+ * none. */
 int ictus_clock_resync(struct ictus_clock *clock)
 {
     return clock ? clock_synchronise(clock, NULL) : ICTUS_ERR_ARG;
 }
 
-/* G(L) = L + offset + slope (L - anchor): one reading, one multiplication; no lock, no message. */
+/* G(L) = L + offset + slope (L - anchor) takes one reading and one multiplication, but no lock
+ * and no message. */
 struct ictus_time ictus_clock_now(const struct ictus_clock *clock)
 {
     const int64_t local = ictusi_source_read(clock->source);
@@ -225,7 +229,7 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     if (!clock || !reading) {
         return ICTUS_ERR_ARG;
     }
-    /* In s. Errors grow with the distance from the fit in both directions. */
+    /* In s. The errors grow with the distance from the anchor in both directions. */
     const double distance_s = (double)(local.ns - clock->line.anchor) * 1e-9;
     reading->time = ictus_clock_map(clock, local);
     reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
@@ -240,7 +244,7 @@ int ictus_clock_read(const struct ictus_clock *clock, struct ictus_reading *read
                  : ICTUS_ERR_ARG;
 }
 
-/* For judging only: no algorithm may see what this returns. */
+/* Only for judging: an algorithm must never use what this returns. */
 int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
                       struct ictus_time *truth)
 {
@@ -273,7 +277,8 @@ int ictus_clock_wait_until(const struct ictus_clock *clock, struct ictus_time de
     if (!clock) {
         return ICTUS_ERR_ARG;
     }
-    /* The deadline becomes local once, before the wait: inside it only the local clock is read. */
+    /* The deadline is converted to local time once, before the wait. The wait itself reads only
+     * the local clock. */
     const int64_t local = ictusi_line_unmap(&clock->line, deadline.ns);
     (void)ictusi_sync_wait_until(clock->source, local, clock->crowded);
     return ICTUS_OK;

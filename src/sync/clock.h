@@ -15,7 +15,8 @@ enum { CLOCK_SPEC_MAX = 1536 };
 
 struct ictus_clock {
     struct source *source;
-    struct watch watch; /* of the source since the last sync began: no step falls in between */
+    struct watch watch; /* watches the source from the beginning of the last sync, so that no
+                           step goes unnoticed */
     struct line line;
     struct line_error error;
     bool crowded;
@@ -25,16 +26,12 @@ struct ictus_clock {
     char spec[CLOCK_SPEC_MAX];
 };
 
-/*
- * Let go of what only synchronising again needs, communicators above all: the clock can still be
- * read, also where MPI cannot be used any more. Local.
- */
+/* Release what only a further synchronisation would need, above all the communicators. The clock
+ * can still be read, even where MPI can no longer be used. Local. */
 void ictusi_clock_settle(struct ictus_clock *clock);
 
-/*
- * Take "SYNC[@SOURCE]" apart, filling in what is left out from the environment and the defaults.
- * text may be NULL. Errors: ICTUS_ERR_SPEC.
- */
+/* Split "SYNC[@SOURCE]" into its parts. A missing part is taken from the environment or, failing
+ * that, from the defaults. `text` may be NULL. Errors: ICTUS_ERR_SPEC. */
 int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *source,
                       size_t source_size, struct ictus_why *why);
 

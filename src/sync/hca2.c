@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HCA2 (Hunold, Carpen-Amarie 2015; H18 III-B, figure 1a): lines learned between neighbours, merged
- * up a binomial tree and scattered, O(log p) rounds of fitpoints x exchanges request-reply pairs.
- * HCA: HCA2, then every offset once more from rank 0, O(p). And netgauge (H08 3.2): the same tree,
- * offsets only, by H08 3.1's patience.
+ * HCA2 (Hunold, Carpen-Amarie 2015; H18 III-B, figure 1a): neighbours learn lines, which are merged
+ * up a binomial tree and then scattered, in O(log p) rounds of fitpoints x exchanges request-reply
+ * pairs. HCA does the same and then has rank 0 measure every offset again, O(p). Netgauge (H08 3.2)
+ * merges offsets along the same tree, each measured with the patience of H08 3.1.
  */
 #include "sync/algorithms.h"
 #include "sync/upward.h"
@@ -13,7 +13,7 @@ struct hca2_options {
     struct learn_options learn;
 };
 
-/* Defaults: H18's label "hca/1000/SKaMPI-Offset/100". */
+/* Defaults: "hca/1000/SKaMPI-Offset/100" in H18's notation. */
 static const struct spec_param hca2_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct hca2_options, learn.fitpoints), "1000", 2, 1000000,
      NULL, "number of offsets to which each line is fitted"},
@@ -21,9 +21,9 @@ static const struct spec_param hca2_params[] = {
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /*
- * The lines of a climb are composed, so offsets of the last process err by the root of log2 p
- * measurements, and by what the first rounds' slopes have drifted since. HCA repairs the offsets
- * alone, for p - 1 more measurements.
+ * The lines along the tree are composed. The offset of the last process therefore errs by the root
+ * of log2 p times the error of one measurement, plus the drift that the slope errors of the first
+ * rounds have caused since. HCA corrects only the offsets, with p - 1 further measurements.
  */
 static int hca2_run_hca(const struct hca2_options *o, struct sync_run *run, bool adjust_after)
 {
@@ -42,7 +42,8 @@ static int hca2_run(struct sync *sync, struct sync_run *run)
     return hca2_run_hca(sync->options, run, false);
 }
 
-/* H08 figure 6: N = 100 errs by less than 10 % of the minimum on every network measured. */
+/* The patience of 100 is from H08 figure 6: with N = 100 the error is below 10 % of the minimum
+ * on every network that was measured. */
 enum { NETGAUGE_ESTIMATOR = 2 };
 
 struct netgauge_options {
@@ -55,7 +56,7 @@ static const struct spec_param netgauge_params[] = {
      "shorter round trip"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* The lower rank asks, as in H08 listing 4; fitpoints = 1 leaves the slope 0. */
+/* The lower rank is the client, as in H08 listing 4. With fitpoints = 1 the slope stays 0. */
 static int netgauge_run(struct sync *sync, struct sync_run *run)
 {
     const struct netgauge_options *o = sync->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HCA3 (H18 algorithms 1 and 2): lines learned down a binomial tree, O(log p) rounds of
- * fitpoints x exchanges request-reply pairs. And hca3-offset (S23 section 6): the same tree,
+ * HCA3 (H18 algorithms 1 and 2): lines learned down a binomial tree, in O(log p) rounds of
+ * fitpoints x exchanges request-reply pairs. hca3-offset (S23 section 6) uses the same tree for
  * offsets only.
  */
 #include "sync/algorithms.h"
@@ -13,11 +13,11 @@ struct hca3_options {
 };
 
 /*
- * Defaults: the setting H18 found best for H2HCA (500 fit points, SKaMPI-Offset, 100 exchanges).
- * A path's asymmetry wanders by tens of ns within tenths of a second, whatever the exchanges, and
- * what it does inside a fit becomes slope: over shared memory 500 offsets take 16 ms, and lines
- * through them were off by 100 ns a second and more. The pace spreads them over a second; 100, at a
- * fifth of it, over 40 ms.
+ * Defaults: the setting that H18 found best for H2HCA (500 fit points, SKaMPI-Offset, 100
+ * exchanges). The asymmetry of a path wanders by tens of ns within tenths of a second, whatever the
+ * number of exchanges, and a change within the fit looks like a slope. Over shared memory 500
+ * offsets take only 16 ms, and lines through them were off by 100 ns per second and more. The pace
+ * therefore spreads 500 points over a second, and 100 points, at a fifth of the pace, over 40 ms.
  */
 static const struct spec_param hca3_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct hca3_options, learn.fitpoints), "500", 2, 1000000, NULL,
@@ -26,8 +26,8 @@ static const struct spec_param hca3_params[] = {
     {"recompute", SPEC_BOOL, offsetof(struct hca3_options, learn.recompute), "0", 0, 0, NULL,
      "measure the intercept again after the fit"},
     {"pace", SPEC_SECONDS, offsetof(struct hca3_options, learn.pace_s), "2ms", 0, 1, NULL,
-     "time from the beginning of one offset to the next; proportionally "
-     "less below 500 fit points"},
+     "time from the start of one offset measurement to the next; it is "
+     "proportionally shorter below 500 fit points"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int hca3_run(struct sync *sync, struct sync_run *run)

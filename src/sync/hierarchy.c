@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HlHCA (H18 algorithm 4) with any number of levels: hierarchy(A,B) runs A between the nodes and B
- * inside each, hierarchy(A,B,C) A between nodes, B between the sockets of a node, C inside each
- * socket. Each level has its own algorithm; the communicators are made once.
+ * HlHCA (H18 algorithm 4) with any number of levels. hierarchy(A,B) runs A between the nodes and B
+ * inside each node. hierarchy(A,B,C) runs A between the nodes, B between the sockets of a node and
+ * C inside each socket. Each level has its own algorithm. The communicators are created once.
  */
 #include "sync/algorithms.h"
 #include "sync/level.h"
@@ -27,7 +27,7 @@ static const struct spec_param params[] = {
 struct hierarchy {
     enum level_kind cuts[CUTS_MAX];
     struct level levels[CUTS_MAX];
-    int made; /* levels that exist */
+    int made; /* number of levels created so far */
 };
 
 static int hierarchy_read_cut(const char *word, enum level_kind *cut, struct ictus_why *why)
@@ -42,7 +42,8 @@ static int hierarchy_read_cut(const char *word, enum level_kind *cut, struct ict
     return ICTUS_ERR_SPEC;
 }
 
-/* One cut fewer than algorithms: the last one works inside what the innermost cut leaves. */
+/* There is one cut fewer than algorithms, because the last algorithm works inside the groups of
+ * the innermost cut. */
 static int hierarchy_read_cuts(struct hierarchy *h, const char *text, int wanted,
                                struct ictus_why *why)
 {
@@ -85,7 +86,8 @@ static int hierarchy_init(struct sync *sync, struct ictus_why *why)
     return hierarchy_read_cuts(h, text, wanted, why);
 }
 
-/* Once for a communicator: a split of 16384 ranks takes longer than a synchronisation. */
+/* Done once for a communicator, because splitting 16384 ranks takes longer than a
+ * synchronisation. */
 static int hierarchy_make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
 {
     while (h->made < wanted) {
@@ -99,10 +101,8 @@ static int hierarchy_make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
     return ICTUS_OK;
 }
 
-/*
- * Run one level's algorithm among a group if there is one, and agree inside `scope`, so that all
- * go on to the next level or none.
- */
+/* Run the algorithm of one level in a group of at least two processes. Then agree inside
+ * `scope`, so that either all processes go on to the next level or none does. */
 static int hierarchy_run_level(struct sync *child, struct sync_run *run, MPI_Comm group,
                                MPI_Comm scope)
 {
@@ -118,12 +118,11 @@ static int hierarchy_run_level(struct sync *child, struct sync_run *run, MPI_Com
 }
 
 /*
- * G is handed inwards: with L_i the line that level i found for the reference of a group,
- * a member's line is L_i composed with its own line to that reference, and variances add. Cost: the
- * sum of the levels' times, not of their processes, since all groups of a level run at once.
- *
- * From the outermost level inwards. The lines that a level finds are the base of the next one, in
- * whose groups the reference is the process that the level before has synchronised.
+ * G is passed inwards, from the outermost level on. The lines that a level finds are the base of
+ * the next one. The reference of each of its groups is the process that the level before has
+ * synchronised. With L_i the line of that reference, a member's line is L_i composed with its own
+ * line to the reference, and the variances add. The cost is the sum of the levels' times, because
+ * all groups of a level run at the same time.
  */
 static int hierarchy_run(struct sync *sync, struct sync_run *run)
 {

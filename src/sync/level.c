@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cutting communicators by nodes (MPI-3) and by places inside a node (hwloc). */
+/* Divides communicators by nodes (MPI-3) and by places inside a node (hwloc). */
 #include "sync/level.h"
 
 #include "sync/place.h"
@@ -25,7 +25,8 @@ static hwloc_obj_type_t hwloc_type(enum level_kind kind)
     }
 }
 
-/* The number of the place that holds the whole binding of this process; 0 if none does. */
+/* Return the index of the place that contains the whole binding of this process, or 0 if none
+ * does. */
 static int level_place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     int place = 0;
@@ -44,10 +45,8 @@ static int level_place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
     return place;
 }
 
-/*
- * Places are those of bindings, since a process that may move between sockets belongs to neither:
- * unbound processes of a node all get place 0 and make one group, which is slower but right.
- */
+/* The binding decides, because a process that may move between sockets belongs to neither. All
+ * unbound processes of a node get place 0 and form one group, which is slower but correct. */
 static int level_my_place(enum level_kind kind)
 {
     hwloc_topology_t topology;
@@ -62,10 +61,8 @@ static int level_my_place(enum level_kind kind)
     return place;
 }
 
-/*
- * A communicator of some ranks. Its members alone take part: on 16384 simulated ranks that takes
- * 1 s, a split of everybody 200.
- */
+/* Create a communicator of some ranks. Only its members take part. On 16384 simulated ranks this
+ * takes 1 s, whereas a split by all ranks takes 200 s. */
 static int level_join(MPI_Comm comm, int count, const int *ranks, MPI_Comm *between)
 {
     MPI_Group all;
@@ -83,10 +80,8 @@ static int level_join(MPI_Comm comm, int count, const int *ranks, MPI_Comm *betw
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/*
- * The ranks of all leaders, newly allocated. Thousands of simulated processes share one memory:
- * only rank 0 has room for everybody's.
- */
+/* Return the ranks of all leaders in an array that the caller frees. Thousands of simulated
+ * processes share one memory, so only rank 0 allocates room for all ranks. */
 static int level_find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
 {
     int rank = 0;
@@ -116,9 +111,9 @@ static int level_find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
 }
 
 /*
- * The leaders' communicator, and one of itself alone for everybody else: processes that hold
- * different numbers of communicators no longer agree on the lowest free context id, and Open MPI
- * 4.1 then hangs in several MPI_Comm_idup at a time, which work while all processes agree.
+ * Create the leaders' communicator, and one of its own for each other process. Processes that hold
+ * different numbers of communicators would no longer agree on the lowest free context id. Open MPI
+ * 4.1 then hangs if several MPI_Comm_idup are pending at the same time.
  */
 static int level_join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
 {
@@ -144,7 +139,8 @@ static int level_join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     return err;
 }
 
-/* Ranks keep their order, so that the reference of the whole is the reference of its group. */
+/* Ranks keep their order, so that the reference of the whole communicator is also the reference
+ * of its group. */
 int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level)
 {
     int rank = 0;

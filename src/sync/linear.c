@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The linear algorithms, O(p): rank 0 is every process's reference.
- *   skampi: one offset each, one process after the other (Worsch, Reussner, Augustin 2002).
- *   jk: Jones and Koenig 2013 as H18 describes it: lines, the rank loop inside the fit-point loop,
- * so that every process's points span the whole synchronisation.
+ * The linear algorithms, O(p): rank 0 is the reference of every process.
+ *
+ *   skampi: one offset for each process in turn (Worsch, Reussner, Augustin 2002).
+ *   jk: Jones and Koenig 2013 as H18 describes it: lines, with the rank loop inside the fit-point
+ *       loop, so that the points of every process span the whole synchronisation.
  */
 #include "sync/algorithms.h"
 #include "sync/measure.h"
@@ -21,15 +22,15 @@ static const struct spec_param skampi_params[] = {
     MEASURE_PARAMS(struct linear_options, measure, "100"),
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* Defaults: H18 III-C found 20 exchanges with SKaMPI's offsets to be enough for 1000 points. */
+/* Defaults: H18 III-C found 20 exchanges with SKaMPI's offsets to suffice for 1000 points. */
 static const struct spec_param jk_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct linear_options, fitpoints), "1000", 2, 1000000, NULL,
      "number of offsets to which each line is fitted"},
     MEASURE_PARAMS(struct linear_options, measure, "20"),
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* One client's offset, reference minus client; rank 0 remembers whose round trip is known already
- * (H18 algorithm 8). */
+/* Measure the offset of one client, reference minus client. In known[], rank 0 records the
+ * clients whose round trip has already been measured (H18 algorithm 8). */
 static int linear_one_offset(struct measure *m, struct sync_run *run, int rank, int client,
                              int *known, struct offset *offset)
 {
@@ -43,9 +44,9 @@ static int linear_one_offset(struct measure *m, struct sync_run *run, int rank, 
 }
 
 /*
- * The loops are in this order so that each line's points span the whole synchronisation: points of
- * one process in a row would span 1/p of it, and slopes are determined better by the square of the
- * span.
+ * The order of the loops lets the points of each line span the whole synchronisation. If the points
+ * of a process were measured in a row, they would span 1/p of it, and the variance of a slope falls
+ * with the square of the span.
  */
 static int linear_measure_all(struct measure *m, struct sync_run *run, int64_t points, int *known)
 {
@@ -74,10 +75,8 @@ static int linear_measure_all(struct measure *m, struct sync_run *run, int64_t p
     return failed;
 }
 
-/*
- * Messages: 2 * exchanges * points * (p - 1), all through rank 0, so the time grows linearly with
- * p. It is the peers' method, for comparison.
- */
+/* This takes 2 * exchanges * points * (p - 1) messages, all of them through rank 0, so the time
+ * grows linearly with p. It is implemented for comparison with published methods. */
 static int linear_run(struct sync_run *run, const struct measure_options *options, int64_t points)
 {
     struct measure m;
@@ -100,7 +99,7 @@ static int linear_run(struct sync_run *run, const struct measure_options *option
     err = linear_measure_all(&m, run, points, known);
     free(known);
     ictusi_measure_fini(&m, run);
-    /* The reference's own error, as it is now. */
+    /* The reference's own error, moved to the present. */
     const double age_s = (double)(ictusi_source_read(run->source) - run->base.anchor) * 1e-9;
     base = ictusi_line_error_move(&base, age_s);
     if (PMPI_Bcast(&base, (int)sizeof(base), MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One offset, and one line, between a reference and a client. */
+/* Measures one offset, or one line, between a reference and a client. */
 #include "sync/measure.h"
 
 #include "core/estimator.h"
@@ -12,10 +12,11 @@
 enum estimator { SKAMPI, MEAN_RTT, NETGAUGE, MIN_RTT };
 const char *const ictusi_estimators[] = {"skampi", "mean-rtt", "netgauge", "min-rtt", NULL};
 
-/* Netgauge's burst ends after patience exchanges without a better one; this many end it anyway. */
+/* Netgauge's burst ends after `patience` exchanges without a smaller round trip, or after this
+ * many exchanges in all. */
 enum { NETGAUGE_MAX = 100000 };
 
-/* From so many fit points on, the whole pace is kept (H18's usual fit). */
+/* With at least this many fit points (H18's usual fit), the pace is not shortened. */
 #define PACE_POINTS 500.0
 
 int ictusi_measure_init(struct measure *m, const struct measure_options *options, int64_t fitpoints,
@@ -39,7 +40,7 @@ int ictusi_measure_init(struct measure *m, const struct measure_options *options
     return err;
 }
 
-/* What was sent is counted even where the synchronisation failed. */
+/* The messages are counted even if the synchronisation failed. */
 void ictusi_measure_fini(struct measure *m, struct sync_run *run)
 {
     run->exchanges += m->exchange.started;
@@ -48,7 +49,8 @@ void ictusi_measure_fini(struct measure *m, struct sync_run *run)
     free(m->points);
 }
 
-/* The number of exchanges is not known beforehand: each request says whether one follows. */
+/* The number of exchanges is not known in advance, so each request tells whether another one
+ * follows. */
 static int netgauge_client(struct measure *m, int reference, struct offset *offset)
 {
     struct netgauge rule = ictusi_estimator_netgauge_begin((size_t)m->options.exchanges);
@@ -56,7 +58,7 @@ static int netgauge_client(struct measure *m, int reference, struct offset *offs
     return err ? err : ictusi_estimator_netgauge_offset(&rule, offset);
 }
 
-/* H18 algorithm 8, lines 3-5: the round trip is measured once for a pair. */
+/* H18 algorithm 8, lines 3-5: the round trip of a pair is measured only once. */
 static int measure_ensure_rtt(struct measure *m, int reference)
 {
     if (m->rtt_peer == reference) {
@@ -70,8 +72,9 @@ static int measure_ensure_rtt(struct measure *m, int reference)
 }
 
 /*
- * One offset, reference minus client. ictusi_measure_reference() makes as many exchanges, which
- * both know without a word: by the options, and by whose round trip was measured last.
+ * Measure one offset, reference minus client. ictusi_measure_reference() makes the same number of
+ * exchanges. Both sides know it without a message, from the options and from the pair whose round
+ * trip was measured last.
  */
 int ictusi_measure_client(struct measure *m, int reference, struct offset *offset)
 {
@@ -115,7 +118,8 @@ int ictusi_measure_reference(struct measure *m, int client, const struct line *c
     return ictusi_exchange_pong(&m->exchange, client, n, clock);
 }
 
-/* H18 algorithm 2, COMPUTE_AND_SET_INTERCEPT: the slope stays, the offset is measured anew. */
+/* H18 algorithm 2, COMPUTE_AND_SET_INTERCEPT: the slope is kept and the offset is measured
+ * again. */
 static int measure_recompute_intercept(struct measure *m, int reference, struct line *line,
                                        struct line_error *error)
 {
@@ -124,7 +128,7 @@ static int measure_recompute_intercept(struct measure *m, int reference, struct 
     if (err) {
         return err;
     }
-    /* The slope's error moves with the anchor; the bound is that of the new exchange alone. */
+    /* The error of the slope moves with the anchor. The bound is that of the new exchange alone. */
     const double d_s = (double)(now.at - line->anchor) * 1e-9;
     struct line_error moved = ictusi_line_error_move(error, d_s);
     *line = ictusi_line_make(now.at, now.offset, now.frac, line->slope);
@@ -134,10 +138,11 @@ static int measure_recompute_intercept(struct measure *m, int reference, struct 
 }
 
 /*
- * How long after the beginning of point i the next one begins: the gap on average, by golden steps
- * from three quarters to five quarters of it. Even steps in which the clocks part by a whole number
- * of nanoseconds would round all points alike. Who asks for few points wants to be done: their
- * gap is shorter in proportion.
+ * Return the time from the start of point i to the start of the next one. It is the pace on
+ * average, and varies between 3/4 and 5/4 of it by golden steps. With equal steps, if the clocks
+ * drifted apart by a whole number of ns in each, all points would be rounded alike. For few points
+ * the pace is shortened in proportion, because a caller who asks for few points wants a short
+ * synchronisation.
  */
 static int64_t gap_ns(const struct learn_options *options, size_t i)
 {
@@ -148,9 +153,9 @@ static int64_t gap_ns(const struct learn_options *options, size_t i)
 }
 
 /*
- * Offsets at fitpoints instants, and a line through them by
- * least squares. The reference's clock is a line as well, with errors of its own that it tells at
- * the end: the client's error is that of its line and that of the reference's together.
+ * Measure offsets at fitpoints instants and fit a line to them by least squares. The reference's
+ * clock is also a line with an error, which the reference sends at the end. The variance of the
+ * client's line is the sum of both.
  */
 int ictusi_measure_learn_client(struct measure *m, const struct learn_options *options,
                                 int reference, struct line *line, struct line_error *error)
@@ -187,8 +192,8 @@ int ictusi_measure_learn_client(struct measure *m, const struct learn_options *o
     return ICTUS_OK;
 }
 
-/* The same number of offsets from the other side. The client asks when it is ready, so the pace is
- * the client's. */
+/* Answer the same number of measurements. The client starts each of them, so the client sets the
+ * pace. */
 int ictusi_measure_learn_reference(struct measure *m, const struct learn_options *options,
                                    int client, const struct line *clock,
                                    const struct line_error *error)

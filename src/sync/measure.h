@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The building blocks of the tree algorithms: one offset between a reference and a client
- * (MEASURE_OFFSET), and a line from many of them (LEARN_CLOCK_MODEL, H18 algorithm 2).
- */
+/* The building blocks of the tree algorithms: one offset between a reference and a client
+ * (MEASURE_OFFSET), and a line through many offsets (LEARN_CLOCK_MODEL, H18 algorithm 2). */
 #ifndef ICTUS_SYNC_MEASURE_H
 #define ICTUS_SYNC_MEASURE_H
 
@@ -10,13 +8,13 @@
 #include "exchange/exchange.h"
 #include "sync/sync.h"
 
-/* How one offset is measured. */
+/* The way in which one offset is measured. */
 struct measure_options {
-    int64_t exchanges; /* of one offset; the patience for netgauge */
+    int64_t exchanges; /* for one offset; for netgauge, the patience */
     int estimator;
 };
 
-/* The estimators' names, and the rows that an algorithm puts into its table of parameters. */
+/* The names of the estimators, and the rows that an algorithm adds to its table of parameters. */
 extern const char *const ictusi_estimators[];
 enum { MEASURE_EXCHANGES_MAX = 1000000 };
 
@@ -41,37 +39,37 @@ struct measure {
     struct measure_options options;
     struct stamp *stamps;  /* room for options.exchanges */
     struct offset *points; /* room for the fit points of a line */
-    double rtt_ns;         /* mean-rtt: of the pair with rtt_peer */
-    int rtt_peer;          /* -1: none measured yet */
+    double rtt_ns;         /* mean-rtt: round trip of the pair with rtt_peer */
+    int rtt_peer;          /* -1: no round trip measured yet */
 };
 
-/*
- * Get ready to learn lines of up to `fitpoints` points. Collective over run->comm, so that no
- * process waits for one that has no memory. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI.
- */
+/* Prepare to learn lines through up to `fitpoints` points. Collective over run->comm, so that no
+ * process waits for one that has run out of memory. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
 int ictusi_measure_init(struct measure *m, const struct measure_options *options, int64_t fitpoints,
                         struct sync_run *run);
 
-/* Release, and add what was sent to the run's counts. */
+/* Release the memory, and add the exchanges and messages to the counts of the run. */
 void ictusi_measure_fini(struct measure *m, struct sync_run *run);
 
-/* One offset, remote minus local: the client's side. Errors: ICTUS_ERR_MPI, ICTUS_ERR_CLOCK. */
+/* Client: measure one offset, remote minus local. Errors: ICTUS_ERR_MPI, ICTUS_ERR_CLOCK. */
 int ictusi_measure_client(struct measure *m, int reference, struct offset *offset);
 
-/* The reference's side, which answers with its clock. */
+/* Reference: answer one such measurement with the readings that `clock` maps. */
 int ictusi_measure_reference(struct measure *m, int client, const struct line *clock);
 
-/* How a line is learned. */
+/* The way in which a line is learned. */
 struct learn_options {
     int64_t fitpoints; /* 1: an offset without a slope */
-    bool recompute;    /* measure the intercept once more after the fit (H18 algorithm 2) */
-    double pace_s;     /* between the beginnings of offsets, less for few; 0: at once */
+    bool recompute;    /* measure the intercept again after the fit (H18 algorithm 2) */
+    double pace_s;     /* time between the starts of offsets, shorter for few points; 0: no pause */
 };
 
-/* A line from many offsets, with its error; the reference's own error is added. Client's side. */
+/* Client: fit a line to many offsets and estimate its error, which includes the reference's own
+ * error. */
 int ictusi_measure_learn_client(struct measure *m, const struct learn_options *options,
                                 int reference, struct line *line, struct line_error *error);
 
+/* Reference: answer the client's measurements, then send the error of its own line. */
 int ictusi_measure_learn_reference(struct measure *m, const struct learn_options *options,
                                    int client, const struct line *clock,
                                    const struct line_error *error);

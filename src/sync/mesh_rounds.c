@@ -9,33 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows that nobody asked for are no longer than this. */
+/* The longest windows that are chosen automatically, in s. */
 static const double window_most_s = 3.0;
 static const double window_crowded_s = 1.5;
 
-/* Exchanges by one clock in a row: the two ways wander within a millisecond, and more in a row
- * would see another path (312 of each: 3 to 4 ns left; by fours: 1 to 2). */
+/*
+ * Number of exchanges by one clock in a row. The delays of the two directions wander within a
+ * millisecond, so longer turns would measure the path of another moment. With turns of 312 an error
+ * of 3 to 4 ns remained; with turns of 4 it was 1 to 2 ns.
+ */
 enum { CALIBRATION_TURN = 4 };
 
 /*
- * A long burst is made in parts. After each its client, which knows the time, tells the server how
- * many more follow, 0 at the end: where other programs take the cores, a burst would otherwise take
- * many times what the trial promised, and every later sweep would wait for it. The first part is
- * short, since an exchange may then take milliseconds; each further one is as long as all before.
+ * A long burst is made in parts. After each part its client, which knows the elapsed time, tells
+ * the server how many exchanges follow, and 0 at the end. Otherwise a burst would take many times
+ * the planned time when other programs occupy the cores, and every later sweep would have to wait
+ * for it. The first part is short, because an exchange may then take milliseconds. Each further
+ * part is as long as all parts before it together.
  */
 enum {
-    BURST_WHOLE = 128, /* exchanges that are not worth a word in between */
+    BURST_WHOLE = 128, /* up to this many exchanges, a message in between is not worth its cost */
     BURST_FIRST = 16,
     BURST_PART = 512
 };
 
-/* As enum mesh_pair. */
+/* In the order of enum mesh_pair. */
 const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
 
 enum mesh_calibrate { CALIBRATE_AUTO, CALIBRATE_NO };
 const char *const ictusi_rounds_calibrate_names[] = {"auto", "no", NULL};
 
-/* Learn who reads the same counter. Collective; the error is the same on all processes. */
+/* Find out which processes read the same counter. Collective; the error is the same on all
+ * processes. */
 static int mesh_rounds_find_counters(struct mesh_rounds *s, struct sync_run *run)
 {
     const uint64_t mine = s->options->calibrate == CALIBRATE_AUTO ? ictusi_counter_name() : 0;
@@ -114,7 +119,8 @@ void ictusi_rounds_close(struct mesh_rounds *s)
     free(s->errors);
 }
 
-/* Ask or answer. The server stamps by its bare clock too: nobody has a line before the end. */
+/* Take part as client or server. The server also stamps with its bare clock, because no process
+ * has a line before the end. */
 static int rounds_exchange(struct exchange *x, int peer, bool asks, int n, struct stamp *stamps)
 {
     const struct line bare = ictusi_line_identity();
@@ -122,7 +128,8 @@ static int rounds_exchange(struct exchange *x, int peer, bool asks, int n, struc
                 : ictusi_exchange_pong(x, peer, (size_t)n, &bare);
 }
 
-/* One round: ask or answer or idle. `stamps` is where a client's go. */
+/* Take part in one round as client or server, or idle. A client's stamps are written to
+ * `stamps`. */
 static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct stamp *stamps)
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
@@ -130,8 +137,11 @@ static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct s
     return peer < 0 ? ICTUS_OK : rounds_exchange(&s->exchange, peer, asks, exchanges, stamps);
 }
 
-/* How many exchanges of a burst with this process are by the clock that is to be synchronised: half
- * of the plan's where the other half is by the counter, so that the effort is the same. */
+/*
+ * Return the number of exchanges of a burst with this peer that use the clock to be synchronised.
+ * It is half of the plan's number if the other half uses the common counter, so that the effort is
+ * the same.
+ */
 static int rounds_own(const struct mesh_rounds *s, int peer)
 {
     const bool common =
@@ -140,8 +150,8 @@ static int rounds_own(const struct mesh_rounds *s, int peer)
 }
 
 /*
- * The exchanges from..to-1 of a burst, and where there is a counter in common as many by it, in
- * turns. Those by the clock come first in the client's stamps, those by the counter in their second
+ * Make exchanges from..to-1 of a burst. If the two processes share a counter, make as many with it,
+ * taking turns. The client's stamps by the clock come first, those by the counter in the second
  * half.
  */
 static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int to,
@@ -167,9 +177,8 @@ static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int
     return err;
 }
 
-/* How many of the burst's exchanges come next, if `done` of `own` took this long: the client's
- * word.
- */
+/* Return how many exchanges of the burst come next, given that `done` of `own` took this long.
+ * The client decides. */
 static int rounds_next(const struct mesh_rounds *s, int own, int done, double took_s)
 {
     const double left_s = s->plan.burst_s - took_s;
@@ -185,7 +194,8 @@ static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, int *more)
                 : ictusi_exchange_hear(&s->exchange, peer, more, sizeof(*more));
 }
 
-/* One round of a sweep. `stamps` is where a client's go, *done how many it made by its clock. */
+/* Make one round of a sweep. A client's stamps are written to `stamps`, and *done is set to the
+ * number of exchanges by its clock. */
 static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps, int *done)
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
@@ -208,7 +218,7 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
     return err;
 }
 
-/* What a burst shows, of whose exchanges so many were made by the clock. */
+/* Estimate the edge of a burst in which `done` exchanges were made by the clock. */
 static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, int done,
                        double tick_ns, const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
@@ -221,9 +231,10 @@ static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, 
 }
 
 /*
- * What an exchange takes and shows here while all exchange at the same time. The time is that of
- * the slowest process, but by medians: among a thousand there is always one that was kept from its
- * core for a moment. The scatter is the geometric mean, which few noisy processes hardly move.
+ * Find out how long an exchange takes and how much it scatters while all processes exchange at the
+ * same time. The time is that of the slowest process, but taken from medians, because among a
+ * thousand processes one always loses its core for a moment. The scatter is the geometric mean,
+ * which a few noisy processes hardly change.
  */
 static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run,
                                      struct mesh_trial *trial)
@@ -246,8 +257,8 @@ static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run
             rtt_ns = fmin(rtt_ns, seen.rtt_ns);
         }
     }
-    /* The largest of the first, the smallest of the second: one reduction by MPI_MAX. A process
-     * that only answered in the trial has seen nothing and tells 0 and -infinity. */
+    /* One reduction by MPI_MAX yields the largest time and, negated, the smallest round trip. A
+     * process that was only a server in the trial contributes 0 and -infinity. */
     double extremes[2] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns};
     if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
         PMPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
@@ -259,7 +270,8 @@ static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run
     return ICTUS_OK;
 }
 
-/* The same on every process. Processes that take turns on a core would only wait longer. */
+/* Make the plan, which is the same on every process. Where processes take turns on a core the
+ * window is shorter, because a longer one would only add waiting. */
 static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
 {
     const struct mesh_options *o = s->options;
@@ -287,14 +299,14 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
     return ICTUS_OK;
 }
 
-/* The matchings of this call; the same on all ranks, since they share the seed. */
+/* Draw the matchings of this call. All ranks draw the same ones, because they share the seed. */
 static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
 {
     ictusi_pairing_free(&s->pairing);
     return ictusi_pairing_create(s->size, rounds, seed, &s->pairing);
 }
 
-/* Slots: as many as the process that asks most often needs. count: sweeps. */
+/* The number of slots is that of the process that is a client most often. count: sweeps. */
 static int mesh_rounds_make_room(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     int asked = 0;
@@ -339,9 +351,9 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
 }
 
 /*
- * The stamps of one sweep, in the order of the rounds: first sweep 0 of all edges that this process
- * asks on, then sweep 1, and so on. Nothing is computed here: whoever is late makes its partners
- * wait.
+ * Take the stamps of one sweep, in the order of the rounds: first those of sweep 0 for all edges on
+ * which this process is the client, then those of sweep 1, and so on. Nothing is computed here,
+ * because a process that is late makes its partners wait.
  */
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
@@ -360,21 +372,20 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     return err;
 }
 
-/*
- * The stamps of all sweeps become edges. The first and the last sweep of an edge give a slope,
- * which the estimate of each of its bursts takes.
- */
+/* Turn the stamps of all sweeps into edges. The first and the last sweep of an edge yield a
+ * slope, which the estimate of each of its bursts uses. */
 int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 {
     const size_t burst = (size_t)s->plan.most;
     const size_t sweep = s->asked * burst;
-    /* From the opening until now: known to 1e-6 after a window of 0.1 s and more. */
+    /* The tick is measured from the opening until now: after a window of 0.1 s it is known to
+     * 1e-6. */
     const double tick_ns = s->counters ? ictusi_counter_tick_ns(&s->counter) : 0.0;
     int failed = ICTUS_OK;
     for (size_t e = 0; e < s->asked; e++) {
         const struct stamp *first = s->stamps + e * burst;
         const struct stamp *last = first + (size_t)(count - 1) * sweep;
-        const int *done = s->done + e; /* of every asked-th */
+        const int *done = s->done + e; /* of every asked-th element */
         const int fewest = done[0] < done[(size_t)(count - 1) * s->asked]
                                ? done[0]
                                : done[(size_t)(count - 1) * s->asked];
@@ -393,8 +404,8 @@ int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
     return failed;
 }
 
-/* In the order of ranks and rounds, alike for all sweeps. The edges of one sweep out of what all
- * processes sent. */
+/* Collect the edges of one sweep from those of all processes. Their order is that of ranks and
+ * rounds, the same for all sweeps. */
 static int mesh_add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int count, int k,
                           struct mesh_edge *packed)
 {
@@ -410,10 +421,8 @@ static int mesh_add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, in
     return ictusi_mesh_add(s->mesh, packed, n);
 }
 
-/*
- * All edges to rank 0, which alone solves the mesh. As many slots from each process, so that one
- * MPI_Gather does it; those that hold no edge have no server.
- */
+/* Gather all edges at rank 0, which alone solves the mesh. Every process sends the same number
+ * of slots, so that one MPI_Gather suffices. Empty slots are marked by server = -1. */
 int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     const size_t mine = (size_t)count * (size_t)s->slots;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mesh: sweeps over matchings of all processes, spread over a window; then one least squares for
- * all clocks at once (core/mesh.h; docs/mesh.md derives it). A second run is one sweep more, over
- * fresh pairs, which lengthens the history.
+ * mesh: sweeps over matchings of all processes, spread over a window, followed by one least-squares
+ * fit of all clocks together (core/mesh.h; docs/mesh.md derives it). A further run adds one sweep
+ * over fresh pairs, which lengthens the history.
  *
- * Cost: per sweep and process about rounds x exchanges request-reply pairs, half of them started
- * here, whatever the number of processes; one gather and one scatter. Blocks for the window, unless
- * processes stall.
+ * Cost: each process takes part in about rounds x exchanges request-reply pairs in each sweep and
+ * starts half of them, whatever the number of processes; then one gather and one scatter. Blocks
+ * for the window, or longer if processes stall.
  */
 #include "sync/algorithms.h"
 #include "sync/mesh_rounds.h"
@@ -19,11 +19,11 @@
 #include <string.h>
 
 enum {
-    ATTEMPTS = 2,         /* a clock that stepped makes all begin anew, once */
-    TOLERANCE_SWEEPS = 12 /* a tolerance that so many sweeps do not reach is not reached */
+    ATTEMPTS = 2,         /* if a clock stepped, everything starts again once */
+    TOLERANCE_SWEEPS = 12 /* if this many sweeps do not reach a tolerance, it is given up */
 };
 
-/* 95 % of a Gaussian lie within this many standard deviations. */
+/* 95 % of a Gaussian distribution lie within this many standard deviations. */
 static const double two_sided_95 = 1.96;
 
 static const struct spec_param params[] = {
@@ -33,18 +33,18 @@ static const struct spec_param params[] = {
      "request-reply pairs in each round, more if there are few pairings; 0 means 100 for up to 32 "
      "processes and 25 for more"},
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
-     "sweeps of the first synchronisation, which share the effort of two; 0 "
-     "means as their pairings require"},
+     "sweeps of the first synchronisation; they share the exchanges of two; 0 "
+     "chooses the number from the pairings"},
     {"window", SPEC_SECONDS, offsetof(struct mesh_options, window_s), "0", 0, 3600, NULL,
-     "time from the first to the last sweep, to which the effort is cut; 0 "
-     "means as round trips, noise and tolerance require"},
+     "time from the first to the last sweep; exchanges are reduced to fit; 0 "
+     "chooses it from round trips, noise and tolerance"},
     {"tolerance", SPEC_SECONDS, offsetof(struct mesh_options, tolerance_s), "0", 0, 1, NULL,
      "repeat sweeps until 95 % of the clocks are this accurate at the "
      "horizon"},
     {"horizon", SPEC_SECONDS, offsetof(struct mesh_options, horizon_s), "10", 0, 86400, NULL,
-     "how long after the synchronisation the tolerance must hold"},
+     "time after the synchronisation at which the tolerance must hold"},
     {"limit", SPEC_SECONDS, offsetof(struct mesh_options, limit_s), "10", 1e-3, 86400, NULL,
-     "time after which a tolerance is given up"},
+     "time after which the attempt to reach a tolerance is given up"},
     {"walk", SPEC_REAL, offsetof(struct mesh_options, walk), "1e-9", 1e-15, 1e-3, NULL,
      "random walk of a clock's frequency per square root of a second, used "
      "until it has been measured"},
@@ -52,24 +52,25 @@ static const struct spec_param params[] = {
      ictusi_rounds_pair_names, "how a pair's offset is estimated"},
     {"calibrate", SPEC_CHOICE, offsetof(struct mesh_options, calibrate), "auto", 0, 0,
      ictusi_rounds_calibrate_names,
-     "subtract the asymmetry within a node, as the counter that its processes share shows it"},
+     "within a node, measure the asymmetry by the counter that its processes share, and subtract "
+     "it"},
     {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL,
      "seed of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* What the root tells each process after a solution. */
+/* What the root sends to each process after a solution. */
 struct verdict {
     int32_t err;
-    int32_t again; /* for a tolerance: one more sweep */
+    int32_t again; /* one more sweep is needed to reach the tolerance */
     struct line line;
     struct line_error error;
     struct ictus_why why;
 };
 
 /*
- * Sweeps of this call: the first of a fresh mesh are spread over the window, all over the same
- * pairs, so that a pair's asymmetry cancels in the drifts. A process whose stamps are unusable goes
- * on, so that nobody waits for it; its error is returned.
+ * Make the sweeps of this call. Those of a fresh mesh are spread over the window and use the same
+ * pairs, so that the asymmetry of a pair cancels in the drifts. A process whose stamps are unusable
+ * goes on, so that no other process waits for it. Its error is returned at the end.
  */
 static int mesh_sync_sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
 {
@@ -85,15 +86,15 @@ static int mesh_sync_sweep_all(struct mesh_rounds *s, struct sync_run *run, int 
     }
     failed = failed ? failed : ictusi_rounds_estimate(s, count);
     if (failed == ICTUS_ERR_CLOCK) {
-        return ictus_because(
-            &run->why, failed,
-            "mesh: the '%s' clock of rank %d, or of a process it met, stepped or ran backwards",
-            run->source->ops->name, s->rank);
+        return ictus_because(&run->why, failed,
+                             "mesh: the '%s' clock of rank %d, or of one that it exchanged "
+                             "messages with, stepped or ran backwards",
+                             run->source->ops->name, s->rank);
     }
     return failed;
 }
 
-/* At the root: solve, and say what each process shall know. */
+/* At the root: solve the mesh and prepare the verdict for each process. */
 static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struct verdict *verdicts,
                         int *suspect)
 {
@@ -103,7 +104,8 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     if (!err) {
         err = ictusi_mesh_solve(s->mesh, s->lines, s->errors, o->horizon_s, &quality);
     }
-    /* What 95 % of the clocks keep to at the horizon, by the one that is least sure. */
+    /* What 95 % of the clocks keep to at the horizon, judged by the clock with the largest
+     * uncertainty. */
     const double reached_s = two_sided_95 * quality.horizon_max_ns * 1e-9;
     const bool again = !err && o->tolerance_s > 0.0 && !(reached_s <= o->tolerance_s);
     struct ictus_why why = {""};
@@ -121,8 +123,8 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     for (int i = 0; i < s->size; i++) {
         verdicts[i] = (struct verdict){.err = err, .again = again, .why = why};
         if (!err) {
-            /* The mesh's G is rank 0's clock, and the base maps it to the global clock of all. The
-             * base's error has grown until this line's anchor, in G. */
+            /* The mesh's G is rank 0's clock, and the base maps that to the global clock of all.
+             * The error of the base has grown until the anchor of this line, measured in G. */
             verdicts[i].line = ictusi_line_compose(&run->base, &s->lines[i]);
             const double away_s =
                 (double)(s->lines[i].anchor + s->lines[i].offset - run->base.anchor) * 1e-9;
@@ -132,7 +134,7 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     }
 }
 
-/* Everybody learns its line. Rank 0's memory is checked before anything is sent. */
+/* Each process receives its line. Rank 0's memory is checked before anything is sent. */
 static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     struct verdict *verdicts = NULL;
@@ -153,10 +155,10 @@ static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct ver
     return err;
 }
 
-/* Pairs, sweeps, solution. Collective; the error is the same on all processes. */
+/* Draw pairs, make sweeps and solve. Collective; the error is the same on all processes. */
 static int mesh_sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
-    /* Fresh pairs in each run, by a seed that all ranks share without a word. */
+    /* Each run uses fresh pairs. All ranks derive the same seed without a message. */
     const uint64_t seed = (uint64_t)s->options->seed + s->runs++;
     int err = ictusi_rounds_begin(s, run, seed);
     if (err) {
@@ -169,15 +171,15 @@ static int mesh_sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, str
     err = ictusi_sync_agree(run->comm, err ? err : concluded, &run->why);
     s->solved = !err && !mine->err;
     if (err && s->mesh) {
-        ictusi_mesh_reset(s->mesh); /* all begin anew, the root too */
+        ictusi_mesh_reset(s->mesh); /* all start again, including the root */
     }
     return err;
 }
 
 /*
- * One synchronisation, and more sweeps until a tolerance is reached, at 0, T, 2T, 4T ...: a drift's
- * variance falls with the square of the span, so doubling it each time costs at most twice the time
- * that would have been enough.
+ * Synchronise once, and then add sweeps until the tolerance is reached, at 0, T, 2T, 4T, .... The
+ * variance of a drift falls with the square of the span. Doubling the span each time therefore
+ * costs at most twice the time that would have sufficed.
  */
 static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
@@ -188,7 +190,8 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
         if (err || mine->err || !mine->again) {
             return err;
         }
-        /* A drift's error falls with the span: wait as long again as it has taken so far. */
+        /* The error of a drift falls with the span, so wait as long again as it has taken so
+         * far. */
         double spent_s = (double)(ictusi_source_read(run->source) - start) * 1e-9;
         if (PMPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, run->comm) !=
             MPI_SUCCESS) {
@@ -204,7 +207,8 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
     return ICTUS_OK;
 }
 
-/* ICTUS_ERR_CLOCK is alike on all ranks: the root proves a step, and its verdict goes to all. */
+/* ICTUS_ERR_CLOCK is the same on all ranks: the root proves a step, and its verdict is sent to
+ * all. */
 static int mesh_run(struct sync *sync, struct sync_run *run)
 {
     struct verdict mine = {.err = ICTUS_OK};
@@ -223,7 +227,8 @@ static int mesh_run(struct sync *sync, struct sync_run *run)
         if ((err ? err : mine.err) != ICTUS_ERR_CLOCK) {
             break;
         }
-        run->steps++; /* the mesh has forgotten its history: a clock that stepped once is fine */
+        run->steps++; /* the mesh has dropped its history, so that a clock which stepped once is
+                         usable again */
     }
     if (err) {
         return err;

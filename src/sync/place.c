@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, their numbers and their cores; sources opened alike on all processes of a node. */
+/* Nodes, their numbers and their cores. Sources are opened in the same way on all processes of a
+ * node. */
 #include "sync/place.h"
 
 #include "sync/sync.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Rank 0's part: turn flags of who leads a node into the nodes' numbers, by an exclusive prefix sum
+/* Rank 0: replace the leader flags by the numbers of the nodes. This is an exclusive prefix sum
  * in place. */
 static void place_number_leaders(int *leads, int size)
 {
@@ -24,8 +25,9 @@ static void place_number_leaders(int *leads, int size)
 }
 
 /*
- * Nodes are numbered by their lowest rank: the leaders before this node's leader. An MPI_Exscan
- * would say so in one call, but libraries make it of p^2 messages (16384 simulated ranks: 24 GB).
+ * Nodes are numbered by their lowest rank: the number is the count of leaders before this node's
+ * leader. A single MPI_Exscan would do, but libraries implement it with p^2 messages (16384
+ * simulated ranks: 24 GB).
  */
 static int node_number(MPI_Comm comm, MPI_Comm node)
 {
@@ -52,7 +54,8 @@ static int node_number(MPI_Comm comm, MPI_Comm node)
     return number;
 }
 
-/* Cores that the processes of a node may use together: the union of their affinities. */
+/* Return the number of cores that the processes of a node may use together: the union of their
+ * affinities. */
 static int node_cores(MPI_Comm node)
 {
     cpu_set_t mine;
@@ -66,7 +69,8 @@ static int node_cores(MPI_Comm node)
 }
 
 #if !defined(ICTUS_SIMGRID)
-/* How many processes of the whole job the launcher says are on this node; 0: it does not say. */
+/* Return how many processes of the whole job are on this node according to the launcher, or 0 if
+ * it does not say. */
 static int launched_here(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
@@ -81,9 +85,9 @@ static int launched_here(void)
 }
 
 /*
- * Whether processes outnumber cores: those of the communicator the cores that they may use, or the
- * job's the node's. Two halves of a crowded job are as crowded as the whole, though neither knows
- * of the other.
+ * Return whether processes outnumber cores. Either the communicator's processes outnumber the cores
+ * that they may use, or the job's processes outnumber those of the node. The two halves of a
+ * crowded job are as crowded as the whole, even though neither knows of the other.
  */
 static bool place_is_crowded(int processes, int cores)
 {
@@ -95,12 +99,12 @@ static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *pla
 {
     int processes = 1;
     int world = 0;
-    PMPI_Initialized(&world); /* not in a program of sessions alone */
+    PMPI_Initialized(&world); /* false in a program that only uses MPI sessions */
     PMPI_Comm_rank(world ? MPI_COMM_WORLD : comm, &place->process);
     PMPI_Comm_size(node, &processes);
     place->node = node_number(comm, node);
 #if defined(ICTUS_SIMGRID)
-    *crowded = false; /* a simulated rank has its core to itself */
+    *crowded = false; /* a simulated rank has a core of its own */
     (void)node_cores;
 #else
     *crowded = place_is_crowded(processes, node_cores(node));
@@ -152,8 +156,8 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
 }
 
 /*
- * MPI_Comm_create copies no attributes and, unlike MPI_Comm_split, asks nobody for a color. MPICH
- * 4.0 crashes in it if a session's communicator has one process, where a split costs nothing.
+ * MPI_Comm_create copies no attributes and, unlike MPI_Comm_split, exchanges no colors. MPICH 4.0
+ * crashes in it if a session's communicator has a single process, where a split costs nothing.
  */
 static int twin_create(MPI_Comm comm, MPI_Comm *twin)
 {
@@ -181,10 +185,8 @@ int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin)
 }
 
 #if defined(ICTUS_SIMGRID)
-/*
- * A duplicate of 16384 simulated ranks takes 3.3 GB. Nothing else uses the communicator while a
- * simulated clock synchronises, so it is borrowed.
- */
+/* Duplicating a communicator of 16384 simulated ranks takes 3.3 GB. Nothing else uses it while a
+ * simulated clock synchronises, so it is used directly. */
 int ictusi_place_own(MPI_Comm comm, MPI_Comm *own)
 {
     *own = comm;

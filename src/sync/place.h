@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a process stands among the others: its node's number, and how it opens its source. */
+/* The place of a process among the others: the number of its node, and how it opens its source. */
 #ifndef ICTUS_SYNC_PLACE_H
 #define ICTUS_SYNC_PLACE_H
 
@@ -9,25 +9,25 @@
 #include <stdbool.h>
 
 /*
- * Open a source on every process, and let those of one node share its state (a calibration, an
- * origin). Collective over comm; all get the same error. Errors: as ictusi_source_open().
+ * Open a source on every process, and let the processes of a node share its state (a calibration,
+ * an origin). Collective over `comm`; all processes get the same error. Errors: see
+ * ictusi_source_open().
  */
 int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **source, bool *crowded,
                              struct ictus_why *why);
 
 /*
- * A communicator of the same processes, whose errors come back as codes. Attributes stay behind:
- * functions of the program that copy them are not called. Collective. Errors: ICTUS_ERR_MPI.
+ * Create a communicator of the same processes that returns errors as codes. Attributes are not
+ * copied, so that the program's own copy functions are not called. Collective. Errors:
+ * ICTUS_ERR_MPI.
  */
 int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin);
 
-/*
- * A private communicator of the same processes: a twin, except in simulations. Collective.
- * Errors: ICTUS_ERR_MPI.
- */
+/* Get a private communicator of the same processes. It is a twin, or `comm` itself in
+ * simulations. Collective. Errors: ICTUS_ERR_MPI. */
 int ictusi_place_own(MPI_Comm comm, MPI_Comm *own);
 
-/* Give it back; it is MPI_COMM_NULL then. */
+/* Release a private communicator and set it to MPI_COMM_NULL. */
 void ictusi_place_disown(MPI_Comm *own);
 
 #endif

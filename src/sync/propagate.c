@@ -2,11 +2,11 @@
 /*
  * ClockPropSync (H18 algorithm 3): processes that share one time source copy the line of rank 0.
  *
- * The precondition is checked, never assumed. The identities of the sources must be equal (same
- * boot, time namespace, source and parameters), and a few exchanges must not contradict it: the
- * interval that they leave for the offset must hold zero. The second check also finds what no
- * name can tell, such as a library that skews the clock under us. propagate(hca3) falls back to
- * hca3 where propagate alone refuses.
+ * The precondition is checked and never assumed. First, the identities of the sources must be equal
+ * (same boot, time namespace, source and parameters). Second, a few exchanges must not contradict
+ * it: the interval that they leave for the offset must contain zero. The second check also detects
+ * what no identity shows, such as a library that skews the clock below us. propagate(hca3) falls
+ * back to hca3 where propagate alone fails.
  */
 #include "core/estimator.h"
 #include "sync/algorithms.h"
@@ -27,8 +27,8 @@ static const struct spec_param params[] = {
      "exchanges per pair to check that the source is shared"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* Whether this process's source has rank 0's identity. An empty one promises nothing, even to
- * itself. */
+/* Return whether this process's source has the identity of rank 0's. An empty identity promises
+ * nothing, not even that it equals itself. */
 static bool propagate_same_identity(const struct sync_run *run)
 {
     char mine[SOURCE_IDENTITY_MAX] = "";
@@ -42,9 +42,10 @@ static bool propagate_same_identity(const struct sync_run *run)
 }
 
 /*
- * Every exchange proves remote - received <= offset <= remote - sent, so a clock that differs by
- * more than a round trip (1 us within a node) cannot pass; one that differs by less is as good as a
- * measurement could make it. Whether exchanges with the parent leave room for an offset of zero.
+ * Return whether exchanges with the parent leave room for an offset of zero. Every exchange proves
+ * remote - received <= offset <= remote - sent. A clock that differs by more than a round trip (1
+ * us within a node) therefore cannot pass. One that differs by less is as good as a measurement
+ * could make it.
  */
 static bool propagate_agrees_with(struct measure *m, int parent)
 {
@@ -56,7 +57,7 @@ static bool propagate_agrees_with(struct measure *m, int parent)
     return fabs(value) <= offset.half_width_ns;
 }
 
-/* Each process against its parent in a binomial tree: O(log p) rounds. */
+/* Compare each process with its parent in a binomial tree, in O(log p) rounds. */
 static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
 {
     const struct measure_options options = {.exchanges = checks, .estimator = 0};
@@ -72,7 +73,7 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
     *agree = true;
     int bit = 1;
     for (; bit < size && !(rank & bit); bit <<= 1) {
-        /* Find the bit that ties this rank to its parent. */
+        /* Find the bit that links this rank to its parent. */
     }
     if (rank > 0) {
         *agree = propagate_agrees_with(&m, rank - bit);
@@ -86,7 +87,8 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
     return true;
 }
 
-/* Collective: the lowest rank that does not share rank 0's source, or -1; *reason says how. */
+/* Return the lowest rank that does not share rank 0's source, or -1. *reason tells why.
+ * Collective. */
 static int propagate_first_stranger(struct sync_run *run, int64_t checks, const char **reason)
 {
     int rank = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The registry of synchronisation algorithms, and what all of them share. */
+/* The registry of synchronisation algorithms, and functions that all of them use. */
 #include "sync/sync.h"
 
 #include "sync/algorithms.h"
@@ -44,7 +44,8 @@ static const struct sync_ops *sync_find(const char *name, struct ictus_why *why)
     return NULL;
 }
 
-/* hierarchy(mesh,propagate(hca3)): each algorithm in parentheses is created by its own text. */
+/* Each algorithm in parentheses, as in hierarchy(mesh,propagate(hca3)), is created from its own
+ * text. */
 static int sync_create_children(struct sync *sync, const struct spec *spec, struct ictus_why *why)
 {
     const struct sync_ops *ops = sync->ops;
@@ -66,7 +67,7 @@ static int sync_create_children(struct sync *sync, const struct spec *spec, stru
     return ICTUS_OK;
 }
 
-/* The options' size is never 0, since malloc(0) may be NULL. */
+/* The size of the options is never 0, because malloc(0) may return NULL. */
 static int sync_fill(struct sync *sync, const struct spec *spec, struct ictus_why *why)
 {
     sync->options = calloc(1, sync->ops->options_size + 1);
@@ -124,9 +125,9 @@ void ictusi_sync_free(struct sync *sync)
 }
 
 /*
- * Runs an algorithm as a part of another one: on a communicator of its own, from the line and the
- * error that the outer one has reached so far. What it counted is added up there, since the counts
- * in `outer` are where the inner one begins.
+ * Run an algorithm as a part of another one: on a communicator of its own, from the line and the
+ * error that the outer one has reached so far. The inner counts start from those of the outer run,
+ * so that the results are sums.
  */
 int ictusi_sync_run_inner(struct sync *sync, struct sync_run *outer, MPI_Comm comm,
                           const struct line *base, const struct line_error *base_error)
@@ -145,10 +146,8 @@ int ictusi_sync_run_inner(struct sync *sync, struct sync_run *outer, MPI_Comm co
     return err;
 }
 
-/*
- * Collective algorithms fail collectively: a rank that returned alone would leave the others in
- * their next message for ever. Outside any timing, 2 log2 p messages deep.
- */
+/* Collective algorithms fail collectively: if a single rank returned, the others would wait for
+ * its next message forever. This runs outside any timing and takes 2 log2 p messages in a row. */
 int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
 {
     struct {
@@ -156,17 +155,15 @@ int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
         int rank;
     } mine = {err ? 0 : 1, 0}, first;
     PMPI_Comm_rank(comm, &mine.rank);
-    /*
-     * MINLOC finds the lowest rank that failed, so all ranks report one and the same reason. Two
-     * collectives on failure, one otherwise.
-     */
+    /* MPI_MINLOC finds the lowest rank that failed, so that all ranks report the same reason.
+     * Success takes one collective, failure two. */
     if (PMPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (first.failed) {
         return ICTUS_OK;
     }
-    /* Zeroed as a whole: padding would be sent uninitialised. */
+    /* Zeroed as a whole, because the padding would otherwise be sent uninitialised. */
     struct {
         int err;
         struct ictus_why why;
@@ -191,11 +188,11 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
     int rank = 0;
     const uint64_t mine = ictusi_spec_hash(text);
     /*
-     * One reduction tells whether all hashes are equal: the smallest hash, and the complement of
-     * the largest. Equal hashes of different texts would go unnoticed, with a probability of
+     * One reduction shows whether all hashes are equal. It yields the smallest hash and the
+     * complement of the largest one. Two different texts have equal hashes with a probability of
      * 2^-64.
      */
-    uint64_t extremes[2] = {mine, ~mine}; /* the smallest, and what is left of the largest */
+    uint64_t extremes[2] = {mine, ~mine}; /* the smallest hash, and the complement of the largest */
     if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
@@ -213,14 +210,15 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
         err = ictus_because(
             &different, ICTUS_ERR_SPEC,
             "%s: rank %d was given '%.100s', but rank 0 was given '%.100s'; all ranks of a "
-            "communicator need the same",
+            "communicator must be given the same text",
             what, rank, text, first);
     }
     err = ictusi_sync_agree(comm, err, &different);
-    if (!err) { /* alike as far as can be shown */
-        err = ictus_because(&different, ICTUS_ERR_SPEC,
-                            "%s differs between ranks; all ranks of a communicator need the same",
-                            what);
+    if (!err) { /* the texts are equal as far as they can be shown */
+        err = ictus_because(
+            &different, ICTUS_ERR_SPEC,
+            "%s differs between ranks; all ranks of a communicator must be given the same text",
+            what);
     }
     if (why) {
         *why = different;

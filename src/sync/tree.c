@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pushing a clock down a binomial tree (H18 algorithm 1, SYNC_CLOCKS).
+ * Passes a clock down a binomial tree (H18 algorithm 1, SYNC_CLOCKS).
  *
- * A client's stamps are its bare clock's, its reference's are already global time, so what is
- * learned is the client's line to G at once and nothing need be composed. The error of a leaf is
- * that of log2 p lines in a row; each reference tells its own with the line. All pairs of a round
- * measure at the same time: the duration is ceil(log2 p) lines'.
+ * A client's stamps are from its bare clock, and its reference's are already in global time. The
+ * client thus learns its line to G directly, and no lines need to be composed. The error of a leaf
+ * is that of log2 p lines in a row. Each reference sends its own error with the line. All pairs of
+ * a round measure at the same time, so that the duration is that of ceil(log2 p) lines.
  */
 #include "sync/tree.h"
 
-/* One process on its way through the rounds. */
+/* The state of one process during the rounds. */
 struct climb {
     struct sync_run *run;
     struct measure measure;
@@ -17,7 +17,7 @@ struct climb {
     int err;
 };
 
-/* The first error is kept, and the rounds go on: others depend on this process. */
+/* The first error is kept and the rounds go on, because other processes depend on this one. */
 static void tree_be_client(struct climb *c, int reference)
 {
     const int err = ictusi_measure_learn_client(&c->measure, c->learning, reference, &c->run->line,
@@ -27,13 +27,13 @@ static void tree_be_client(struct climb *c, int reference)
 
 static void tree_be_reference(struct climb *c, int client)
 {
-    /* A process whose own line failed still answers: its client must not wait for ever. */
+    /* A process whose own line failed still answers, so that its client does not wait forever. */
     const int err = ictusi_measure_learn_reference(&c->measure, c->learning, client, &c->run->line,
                                                    &c->run->error);
     c->err = c->err ? c->err : err;
 }
 
-/* Algorithm 1, lines 5-15: ranks below the largest power of two. */
+/* H18 algorithm 1, lines 5-15: the ranks below the largest power of two. */
 static void tree_first_step(struct climb *c, int rank, int max_power)
 {
     for (int running = max_power; running > 1; running /= 2) {
@@ -46,7 +46,7 @@ static void tree_first_step(struct climb *c, int rank, int max_power)
     }
 }
 
-/* Algorithm 1, lines 16-22: the others, each with one of the first group. */
+/* H18 algorithm 1, lines 16-22: each other rank with one of the first group. */
 static void second_step(struct climb *c, int rank, int size, int max_power)
 {
     if (rank >= max_power) {
@@ -72,7 +72,7 @@ int ictusi_tree_learn(struct sync_run *run, const struct measure_options *measur
     if (c.err) {
         return c.err;
     }
-    /* Algorithm 1, line 4: the clock that is brought along; only rank 0's counts. */
+    /* H18 algorithm 1, line 4: the clock that a process already has; only rank 0's is used. */
     run->line = run->base;
     run->error = run->base_error;
     if (rank < max_power) {

@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Merging lines up a binomial tree, and scattering them (HCA, HCA2: Hunold and Carpen-Amarie 2015;
+ * Merges lines up a binomial tree and scatters them (HCA, HCA2: Hunold and Carpen-Amarie 2015;
  * offsets only: Hoefler, Schneider and Lumsdaine 2008).
  *
- * In round k = 0, 1, ... the ranks that are multiples of 2^(k+1) join with those 2^k above them.
- * All pairs of a round measure at the same time, so p processes need log2 p rounds instead of p - 1
- * measurements one after the other. The price: the line of a process to rank 0 is composed of up to
- * log2 p lines, each with its error, and the slopes' errors grow with the age of the first rounds.
+ * In round k = 0, 1, ... each rank that is a multiple of 2^(k+1) is joined by the rank that is 2^k
+ * higher. All pairs of a round measure at the same time, so that p processes need log2 p rounds
+ * instead of p - 1 measurements in a row. The price is that the line of a process to rank 0 is
+ * composed of up to log2 p lines, each with its error, and that the slope errors of the first
+ * rounds have had the longest time to grow.
  */
 #include "sync/upward.h"
 
 #include <stdlib.h>
 
-/* A process's line to the one that holds this, and its error at the line's anchor. */
+/* A process's line to the process that stores it, and its error at the anchor of the line. */
 struct merged {
     struct line line;
     struct line_error error;
 };
 
-/* One process on its way up. */
+/* The state of one process during the merging. */
 struct ascent {
     struct sync_run *run;
     const struct upward_options *options;
     struct measure measure;
-    struct merged *below; /* of rank, rank + 1, ...: lines to rank */
+    struct merged *below; /* lines of rank, rank + 1, ... to rank */
     int rank, size, power;
     int err;
 };
 
+/* Keep the first error. */
 static void upward_keep(struct ascent *a, int err)
 {
     a->err = a->err ? a->err : err;
 }
 
 /*
- * First inner, then outer; both errors at the inner line's anchor. The outer line was fitted at
- * another instant, so its error is first carried there: an error s of its slope adds s times the
- * distance. Standard deviations add in squares, bounds as they are.
+ * Compose two lines, inner first, with the error at the anchor of the inner line. The outer line
+ * was fitted at another instant, so its error is first moved there: a slope error s adds s times
+ * the distance. Variances add, and so do bounds.
  */
 static struct merged upward_merge(const struct merged *outer, const struct merged *inner)
 {
@@ -47,14 +49,15 @@ static struct merged upward_merge(const struct merged *outer, const struct merge
                            ictusi_line_error_add(&moved, &inner->error)};
 }
 
-/* The line of the higher rank to the lower one, known to whoever asked. */
+/* Learn the line to a peer. Only the process that asks knows it afterwards. */
 static void upward_learn_from(struct ascent *a, int peer, struct merged *line)
 {
     upward_keep(a, ictusi_measure_learn_client(&a->measure, &a->options->learn, peer, &line->line,
                                                &line->error));
 }
 
-/* On the way up the reference is a bare clock without an error: G is put in front at the end. */
+/* During the merging the reference is a bare clock without an error. The clock G is applied at
+ * the end. */
 static void upward_answer(struct ascent *a, int peer)
 {
     static const struct line_error none;
@@ -63,7 +66,8 @@ static void upward_answer(struct ascent *a, int peer)
         a, ictusi_measure_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
 }
 
-/* The lower rank's side of a pair: afterwards below[count..] are lines of the other's subtree. */
+/* The lower rank's side of a pair. Afterwards below[count], ... are the lines of the other's
+ * subtree. */
 static void upward_join_lower(struct ascent *a, int peer, int count)
 {
     struct merged theirs = {.line = ictusi_line_identity()};
@@ -81,7 +85,7 @@ static void upward_join_lower(struct ascent *a, int peer, int count)
     }
 }
 
-/* The higher rank's side: its subtree's lines go down to the lower rank. */
+/* The higher rank's side: it sends the lines of its subtree to the lower rank. */
 static void upward_join_higher(struct ascent *a, int peer, int count)
 {
     if (a->options->lower_asks) {
@@ -97,7 +101,7 @@ static void upward_join_higher(struct ascent *a, int peer, int count)
     upward_keep(a, ictusi_exchange_tell(&a->measure.exchange, peer, a->below, bytes));
 }
 
-/* Round k of H18 figure 1a: subtrees of 2^k processes become subtrees of 2^(k+1). */
+/* Round k of H18 figure 1a: subtrees of 2^k processes are joined to subtrees of 2^(k+1). */
 static void upward_climb(struct ascent *a)
 {
     for (int next = 1; next < a->power && a->rank < a->power; next *= 2) {
@@ -109,7 +113,8 @@ static void upward_climb(struct ascent *a)
     }
 }
 
-/* The second group, each with one of the first in parallel; rank 0 hears all results. */
+/* The ranks beyond the power of two, each with one of the first group, in parallel. Rank 0
+ * receives all results. */
 static void second_group(struct ascent *a)
 {
     struct merged line = {.line = ictusi_line_identity()};
@@ -135,7 +140,8 @@ static void second_group(struct ascent *a)
     }
 }
 
-/* HCA: the intercepts once more, one process after the other (H18 II: O(p), often fast enough). */
+/* HCA: measure the intercepts again, one process after the other (H18 II: O(p), which is often
+ * fast enough). */
 static void upward_adjust(struct ascent *a)
 {
     for (int i = 1; i < a->size; i++) {
@@ -155,7 +161,7 @@ static void upward_adjust(struct ascent *a)
     }
 }
 
-/* Rank 0 puts the clock that it brings along after every merged line: local to rank 0 to G. */
+/* Rank 0 composes its own base with every merged line, which then maps local time to G. */
 static void upward_scatter(struct ascent *a)
 {
     struct merged mine = {.line = ictusi_line_identity()};
@@ -180,7 +186,8 @@ int ictusi_upward_learn(struct sync_run *run, const struct upward_options *optio
     while (a.power <= a.size / 2) {
         a.power *= 2;
     }
-    /* Rank 0 holds everybody's line in the end, others at most half of the first group's. */
+    /* In the end rank 0 holds the lines of all processes. The others hold at most half of the
+     * first group's. */
     const size_t room = (size_t)(a.rank ? a.power / 2 + 1 : a.size);
     a.below = calloc(room, sizeof(*a.below));
     int err = ictusi_sync_agree(run->comm, a.below ? ICTUS_OK : ICTUS_ERR_NOMEM, &run->why);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for an instant on a local source. */
+/* Waits for an instant on a local source. */
 #include "sync/wait.h"
 
 #include <sched.h>
 #include <time.h>
 
 #if defined(ICTUS_SIMGRID)
-/* A simulated sleep is exact, and reading the clock takes no time: a spin would never end. */
+/* A simulated sleep is exact, and reading the clock takes no time, so that a spin would never
+ * end. */
 enum { SLEEP_MARGIN_NS = 0, SLEEP_MIN_NS = 0, YIELD_MARGIN_NS = 0 };
 #else
 enum {
-    SLEEP_MARGIN_NS = 200000, /* a sleep wakes up to this late */
-    SLEEP_MIN_NS = 100000,    /* shorter sleeps are not worth the call */
+    SLEEP_MARGIN_NS = 200000, /* a sleep may end this much too late */
+    SLEEP_MIN_NS = 100000,    /* shorter sleeps are not worth the system call */
     /*
-     * A core given away comes back a switch or two later if others wait too. Longer spins cost
-     * more than they gain: who spins keeps the core from a process that has yet to hear of the
-     * deadline (20 us of it made 4 processes on 2 cores need 35 us of slack instead of 7).
+     * After sched_yield() the core comes back one or two context switches later if other processes
+     * wait for it. Longer spins cost more than they gain, because they keep the core from a process
+     * that has not yet heard of the deadline: spinning for 20 us, 4 processes on 2 cores needed 35
+     * us of slack instead of 7.
      */
     YIELD_MARGIN_NS = 2000
 };
@@ -40,7 +42,7 @@ int64_t ictusi_sync_wait_until(const struct source *source, int64_t deadline, bo
         const int64_t before = now;
         now = ictusi_source_read(source);
         if (now < before) {
-            break; /* the source stepped back: its deadline may be hours away */
+            break; /* the source stepped backwards, so that the deadline may now be hours away */
         }
     }
     return now;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for an instant: sleep while it is far, give the core away when it is near, then spin. */
+/* Waits for an instant: sleeps while it is far away, yields the core while it is near, and then
+ * spins. */
 #ifndef ICTUS_SYNC_WAIT_H
 #define ICTUS_SYNC_WAIT_H
 
@@ -7,10 +8,8 @@
 
 #include <stdbool.h>
 
-/*
- * Wait until the source shows `deadline`; returns its first reading that is not before it, or the
- * first that ran backwards.
- */
+/* Wait until the source shows `deadline`. Return its first reading that is not before the
+ * deadline, or the first reading that ran backwards. */
 int64_t ictusi_sync_wait_until(const struct source *source, int64_t deadline, bool crowded);
 
 #endif
