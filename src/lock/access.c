@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* One refused request in so many is told why; the others get no answer at all. */
+/* One refused request in KISS_EVERY is answered by a kiss-o'-death. The others get no answer. */
 enum { KISS_EVERY = 16, LEAK_ONE_IN = 4, MAPPED_BITS = 96, TEXT_BYTES = 80 };
 
 /* IPv4 as ::ffff:a.b.c.d, so that one comparison serves both families. */
@@ -33,10 +33,10 @@ bool ictusi_access_address_of(const struct sockaddr *from, struct address *addre
 }
 
 /*
- * A.B.C.D[/BITS] or an IPv6 network. A prefix of IPv4 counts from the mapped address, so 10.0.0.0/8
- * becomes 104 bits; without a prefix a network is one host. The range of an IPv4 prefix is
- * therefore judged before 96 is added: /33 would otherwise pass as 129 of 128 bits and be read past
- * its end.
+ * Read A.B.C.D[/BITS] or an IPv6 network. A prefix of IPv4 is counted from the mapped address, so
+ * that 10.0.0.0/8 becomes 104 bits. Without a prefix, a network is a single host. The range of an
+ * IPv4 prefix is checked before 96 is added. Otherwise /33 would pass as 129 of 128 bits and be
+ * read beyond its end.
  */
 static bool access_read_network(char *text, struct network *network)
 {
@@ -70,17 +70,18 @@ static int access_read_list(const char *list, struct network *networks, int *cou
         char text[TEXT_BYTES];
         const size_t length = strcspn(list, ",");
         if (length == 0 || length >= sizeof(text) || *count == ACCESS_NETWORKS) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "'%.60s': must be up to %d networks, such as 10.0.0.0/8,fd00::/8",
-                                 list, ACCESS_NETWORKS);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "'%.60s': must be a list of up to %d networks, such as 10.0.0.0/8,fd00::/8", list,
+                ACCESS_NETWORKS);
         }
         memcpy(text, list, length);
         text[length] = '\0';
         if (!access_read_network(text, &networks[(*count)++])) {
             return ictus_because(
                 why, ICTUS_ERR_SPEC,
-                "'%.*s' is not a network; write an address and how many of its first "
-                "bits count, such as 10.0.0.0/8",
+                "'%.*s' is not a network; write an address and the number of its leading "
+                "bits that count, such as 10.0.0.0/8",
                 (int)length, list);
         }
         list += length + (list[length] == ',' ? 1 : 0);
@@ -96,7 +97,7 @@ int ictusi_access_read(struct access *access, const char *deny, const char *allo
     return err ? err : access_read_list(allow, access->allow, &access->allow_count, why);
 }
 
-/* Whole bytes first, then the bits of the one that the prefix ends in. */
+/* Compare the whole bytes first, and then the bits of the byte in which the prefix ends. */
 static bool network_holds(const struct network *network, const struct address *address)
 {
     const size_t whole = (size_t)network->bits / 8;
@@ -104,15 +105,14 @@ static bool network_holds(const struct network *network, const struct address *a
     if (memcmp(network->address.bytes, address->bytes, whole) != 0) {
         return false;
     }
-    /*
-     * The first `rest` bits of the byte after the whole ones, which is not read where rest is 0: of
-     * 128 bits there is none.
-     */
+    /* The first `rest` bits of the byte after the whole ones. If rest is 0, that byte is not
+     * read, because after 128 bits there is none. */
     const uint8_t mask = (uint8_t)(0xff00 >> rest);
     return rest == 0 || ((network->address.bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }
 
-/* What is denied is denied whatever is allowed; no list of allowed networks allows all others. */
+/* A denied address stays denied even if it is also allowed. Without a list of allowed networks,
+ * all others are allowed. */
 bool ictusi_access_may(const struct access *access, const struct address *address)
 {
     for (int i = 0; i < access->deny_count; i++) {
@@ -136,7 +136,8 @@ void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uin
     limiter->secret = secret;
 }
 
-/* splitmix64's finaliser over both halves; one who knows no secret cannot choose collisions. */
+/* The finaliser of splitmix64, applied to both halves. Without the secret, collisions cannot be
+ * chosen. */
 static uint64_t access_hash_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -144,10 +145,8 @@ static uint64_t access_hash_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/*
- * By IPv4 address, or by the /64 of IPv6: a single host may choose any address in that. Never 0,
- * which marks an empty slot.
- */
+/* Hash the IPv4 address, or the /64 of an IPv6 address, because a single host may use any
+ * address of its /64. The result is never 0, which marks an empty slot. */
 static uint64_t limiter_hash(const struct limiter *limiter, const struct address *address)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -168,10 +167,10 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         return LIMIT_ANSWER;
     }
     /*
-     * The table has no chains and is never searched: two clients of one slot evict each other, and
-     * each return finds a full bucket. That errs towards answering, costs one look-up a packet, and
-     * cannot grow under a flood of forged addresses; the secret keeps an attacker from aiming at a
-     * client's slot.
+     * The table has no chains and is not searched. Two clients of one slot evict each other, and
+     * each finds a full bucket when it returns. This errs towards answering, costs one access for
+     * each packet, and cannot grow under a flood of forged addresses. The secret keeps an attacker
+     * from choosing a client's slot.
      */
     const uint64_t who = limiter_hash(limiter, address);
     struct bucket *bucket = &limiter->table[who % ACCESS_CLIENTS];
@@ -182,11 +181,8 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->refused = 0;
         bucket->chance = who;
     }
-    /*
-     * A token bucket: it fills by `rate` a second up to `burst`, and an answer takes one out. A
-     * client that was never seen starts with a full one, in place of whoever had this slot of the
-     * table.
-     */
+    /* A token bucket. It fills at `rate` per second up to `burst`, and each answer takes one
+     * token. A client that is new in this slot starts with a full bucket. */
     const double since = fmax(0.0, (double)(now - bucket->at) / 1e9);
     bucket->tokens = fmin(limiter->burst, bucket->tokens + since * limiter->rate);
     bucket->at = now;
@@ -196,10 +192,8 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         return LIMIT_ANSWER;
     }
     bucket->chance = access_hash_mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
-    /*
-     * One in four is answered even so. An attacker who sends in a client's name can then use up
-     * that client's tokens, but not cut it off from the time.
-     */
+    /* One refused request in four is answered. An attacker who sends in a client's name can then
+     * use up that client's tokens but cannot cut it off from the time. */
     if (bucket->chance % LEAK_ONE_IN == 0) {
         return LIMIT_LEAK;
     }

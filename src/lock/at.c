@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting a command at an instant: the process exists beforehand and is replaced on time. */
+/* Starts a command at an instant. The process is created beforehand and is replaced by the
+ * command on time. */
 #include "page/timebase.h"
 
 #include <errno.h>
@@ -15,17 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleep in pieces, so that corrections of the clock are seen; spin for the last moment. */
+/* The wait is a sleep in pieces, so that corrections of the clock take effect, and then a spin,
+ * in ns. */
 static const int64_t piece_ns = 500000000;
 static const int64_t spin_ns = 1000000;
 
-/* An instant missed by more than this was missed for another reason than a slow machine. */
+/* If an instant was missed by more than this (ns), the reason is not a slow machine. */
 static const int64_t missed_ns = 1000000000;
 
 /*
- * What the waiting child tells its parent. Both live on one machine and come from one image, so the
- * structure is passed as it is. It is far smaller than PIPE_BUF: the parent never sees a part of
- * one, however the child ends.
+ * What the waiting child reports to its parent. Both run on one machine from one image, so the
+ * structure is sent as it is. It is much smaller than PIPE_BUF, so the parent never receives a part
+ * of it, however the child ends.
  */
 struct word {
     int err;
@@ -34,7 +36,7 @@ struct word {
     double lateness_ns, sigma_ns, bound_ns;
 };
 
-/* Whether the clock is good enough: by its bound, or by two standard deviations (95 %). */
+/* Check that the clock is accurate enough: by its bound, or by two standard deviations (95 %). */
 static int report_fill(const struct ictus_lock *lock, struct ictus_time raw,
                        const struct ictus_at_start *start, struct ictus_lock_reading *reading,
                        struct ictus_why *why)
@@ -60,11 +62,12 @@ static void at_sleep_ns(int64_t ns)
 }
 
 /*
- * Until the clock shows the instant. The instant is compared with the locked clock at every turn,
- * and not converted to a deadline of a system clock once: the clock's rate and slew are corrected
- * while we sleep, and a deadline computed an hour ahead would be off by what was learned since. A
- * sleep ends spin_ns early, because a wake-up is late by up to a timer tick and a scheduler's turn;
- * the loop after it ends within one reading. @return ICTUS_OK or ICTUS_ERR_TIMEOUT
+ * Wait until the clock shows the instant. In each turn the instant is compared with the locked
+ * clock. It is not converted once to a deadline of a system clock, because the clock's rate and
+ * slew are corrected during the sleep. A deadline that was computed an hour ahead would be off by
+ * these corrections. A sleep ends spin_ns early, because a wake-up may be late by a timer tick and
+ * a turn of the scheduler. The loop after it ends within one reading. @return ICTUS_OK or
+ * ICTUS_ERR_TIMEOUT
  */
 static int at_wait_for(const struct ictus_lock *lock, struct ictus_time instant)
 {
@@ -83,32 +86,29 @@ static int at_wait_for(const struct ictus_lock *lock, struct ictus_time instant)
     return ICTUS_OK;
 }
 
-/* Ahead of everybody else while waiting, where we may; the command gets its old place back. */
+/* Take precedence over other processes while waiting, if permitted. The command gets the old
+ * priority back. */
 static bool process_hurry(bool on)
 {
     const struct sched_param param = {.sched_priority = on ? 1 : 0};
     return sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
 }
 
-/*
- * The waiting process. It tells what came of the wait, then becomes the command; where that fails,
- * it has a second word. The pipe closes itself on exec.
- */
+/* The waiting process. It reports the result of the wait and then becomes the command. If that
+ * fails, it sends a second report. exec closes the pipe. */
 _Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ictus_at_start *start,
                                   int fd)
 {
     struct word word = {.err = ICTUS_OK};
     struct ictus_lock_reading reading;
-    /*
-     * The kernel may let sleeps end 50 us late to save wake-ups: not these. And no child outlives
-     * the command that made it wait.
-     */
+    /* By default the kernel may end sleeps 50 us late to save wake-ups, which is switched off
+     * here. The child must not outlive the process for which it waits. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     /*
-     * Only who is scheduled normally is raised, since only that class can be restored here:
-     * SCHED_BATCH, or a priority that the user chose, stays. Without the privilege the call fails,
-     * and the wait is as it was.
+     * Only a process with SCHED_OTHER is raised, because only that class can be restored here.
+     * SCHED_BATCH, or a priority that the user chose, is kept. Without the privilege the call
+     * fails, and the wait goes on as before.
      */
     const int policy = sched_getscheduler(0);
     const bool hurried = policy == SCHED_OTHER && process_hurry(true);
@@ -124,9 +124,9 @@ _Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ic
         word.bound_ns = reading.bound_ns;
     }
     /*
-     * A pipe takes so few bytes at once. The word is written before exec, so lateness_ns holds the
-     * instant of release and not the time to load the command; the parent measures that by the end
-     * of the pipe (exec_ns).
+     * A pipe takes so few bytes at once. The report is written before exec, so lateness_ns holds
+     * the instant of release without the time to load the command. The parent measures that time by
+     * the end of the pipe (exec_ns).
      */
     if (write(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) && !word.err) {
         (void)prctl(PR_SET_PDEATHSIG, 0UL);
@@ -141,7 +141,7 @@ _Noreturn static void at_be_child(const struct ictus_lock *lock, const struct ic
     _exit(127); /* the child of a fork */
 }
 
-/* @return 1 a word, 0 the end of the pipe */
+/* Read a report. @return 1, or 0 at the end of the pipe */
 static int at_read_word(int fd, struct word *word)
 {
     size_t have = 0;
@@ -155,7 +155,8 @@ static int at_read_word(int fd, struct word *word)
     return 1;
 }
 
-/* One word and then the end of the pipe: the command runs. A second word: it could not be run. */
+/* One report and then the end of the pipe mean that the command runs. A second report means that
+ * it could not be run. */
 static int report_receive(int fd, struct ictus_at_report *report, char *const *command,
                           struct ictus_why *why)
 {
@@ -173,7 +174,7 @@ static int report_receive(int fd, struct ictus_at_report *report, char *const *c
     report->lateness_ns = word.lateness_ns;
     report->sigma_ns = word.sigma_ns;
     report->bound_ns = word.bound_ns;
-    /* Blocks until the pipe's last writer is gone, which O_CLOEXEC makes the moment of exec. */
+    /* Blocks until the last writer closes the pipe. With O_CLOEXEC this is the moment of exec. */
     if (at_read_word(fd, &after)) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot run '%.80s': %s", command[0],
                              strerror(after.code));

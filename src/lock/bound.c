@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Intervals that hold the truth. */
+/* Intervals that contain the truth. */
 #include "bound.h"
 
 #include <math.h>
 #include <string.h>
 
-/* No oscillator in service is further off (ns/s). */
+/* No oscillator in service is off by more than this (ns/s). */
 static const double rate_prior = 2e5;
 
 /* Anchors older than this no longer constrain the frequency. */
 static const int64_t window_ns = INT64_C(3600) * 1000000000;
 
-/* Stamps are good to this beside the delay: the pair of clock readings. */
+/* Uncertainty of stamps in addition to the delay: the pair of clock readings. */
 static const double grain_ns = 100.0;
 
-/* So many polls in a row that contradict the others are believed. */
+/* This many consecutive polls that contradict the others are accepted. */
 enum { AGAINST_MAX = 3 };
 
 static void track_reset(struct bound_track *t)
@@ -39,17 +39,15 @@ void ictusi_bound_reset(struct bound *b)
     track_reset(&b->suspect);
 }
 
-/*
- * The interval of a track at another instant: its ends move with the slowest and the fastest rate
- * (ns/s) that its anchors leave.
- */
+/* Return the interval of a track at another instant. Its ends move with the slowest and the
+ * fastest rate (ns/s) that its anchors allow. */
 static void track_at(const struct bound_track *t, int64_t local, double *low_ns, double *high_ns)
 {
     const double window_s = (double)window_ns / 1e9;
     const double dt = fmin(window_s, (double)(local - t->at) / 1e9);
-    /* Beyond the window nothing is promised but what holds for any oscillator. */
+    /* Beyond the window only the limit for any oscillator holds. */
     const double beyond = fmax(0.0, (double)(local - t->at) / 1e9 - window_s) * rate_prior;
-    /* Backwards, too: samples of one group may come in any order. */
+    /* dt may be negative, because the samples of a group may come in any order. */
     *low_ns = t->low_ns + (dt >= 0 ? t->rate_low : t->rate_high) * dt - beyond;
     *high_ns = t->high_ns + (dt >= 0 ? t->rate_high : t->rate_low) * dt + beyond;
 }
@@ -76,9 +74,10 @@ void ictusi_bound_rate(const struct bound *b, double *low, double *high)
 }
 
 /*
- * Mean frequencies since each anchor enclose today's within wander: with [l, h] now and [l', h'] at
- * an anchor dt before, the mean rate was between (l - h') / dt and (h - l') / dt. Old anchors make
- * that narrow, and the oscillator has departed from its mean by no more than wander (ns/s).
+ * Bound the present frequency by the mean frequencies since each anchor. With the interval [l, h]
+ * now and [l', h'] at an anchor dt earlier, the mean rate was between (l - h') / dt and (h - l') /
+ * dt. Old anchors make this range narrow. The present rate differs from the mean by at most wander
+ * (ns/s).
  */
 static void track_narrow(struct bound_track *t, double wander)
 {
@@ -94,15 +93,15 @@ static void track_narrow(struct bound_track *t, double wander)
         t->rate_low = low;
         t->rate_high = high;
     } else {
-        /* The oscillator wandered more than was promised: what came before says nothing. */
+        /* The oscillator wandered more than was promised, so the earlier anchors say nothing. */
         t->rate_low = -rate_prior;
         t->rate_high = rate_prior;
         t->count = 0;
     }
 }
 
-/* Room for another anchor: those beyond the window go, or else every second one, so that the oldest
- * reaches back as far as it can. */
+/* Make room for another anchor. Anchors beyond the window are removed, or else every second one,
+ * so that the oldest one reaches back as far as possible. */
 static void track_thin(struct bound_track *t)
 {
     const bool beyond = t->at - t->anchors[0].at > window_ns;
@@ -115,17 +114,16 @@ static void track_thin(struct bound_track *t)
     t->count = kept;
 }
 
-/* Keep anchors spread over the window: a new one each 24th of what they cover, or of it. */
+/* Keep the anchors spread over the window. A new one is added after each 24th of the time that
+ * they cover, or of the window. */
 static void track_anchor(struct bound_track *t)
 {
     const struct bound_anchor now = {t->at, t->low_ns, t->high_ns};
     const int64_t since = t->count ? t->at - t->anchors[t->count - 1].at : window_ns;
     const int64_t age = t->count ? t->at - t->anchors[0].at : 0;
     const int64_t most = window_ns / BOUND_ANCHORS;
-    /*
-     * Anchors come often at first, when a rate is to be learnt soon, and more rarely as they cover
-     * more.
-     */
+    /* Anchors are frequent at first, so that the rate is learned soon, and rarer the more time
+     * they cover. */
     const int64_t grid = age / BOUND_ANCHORS < most ? age / BOUND_ANCHORS : most;
     if (since < grid || since <= 0) {
         return;
@@ -136,10 +134,8 @@ static void track_anchor(struct bound_track *t)
     t->anchors[t->count++] = now;
 }
 
-/*
- * Intersect what the track says of an instant with what an exchange says, x +- half (ns).
- * @return false, nothing changed, when the exchange contradicts the track
- */
+/* Intersect the interval of the track with that of an exchange, x +- half (ns). @return false,
+ * with nothing changed, if the exchange contradicts the track */
 static bool track_add(struct bound_track *t, int64_t local, double x, double half, double wander)
 {
     double low = x - half, high = x + half;
@@ -148,10 +144,8 @@ static bool track_add(struct bound_track *t, int64_t local, double x, double hal
         track_at(t, local, &was_low, &was_high);
         low = fmax(low, was_low);
         high = fmin(high, was_high);
-        /*
-         * Two intervals that each hold the truth cannot be disjoint: the clock was set, or a server
-         * lies.
-         */
+        /* Two intervals that both contain the truth cannot be disjoint. Either the clock was
+         * set, or a server is wrong. */
         if (low > high) {
             return false;
         }
@@ -167,7 +161,7 @@ static bool track_add(struct bound_track *t, int64_t local, double x, double hal
     return true;
 }
 
-/* An exchange that fits neither track: what is suspected now covers it as well. */
+/* An exchange fits neither track, so the suspected interval is extended to cover it. */
 static void suspect_more(struct bound *b, int64_t local, double x, double half)
 {
     double low = x - half, high = x + half;
@@ -182,25 +176,22 @@ static void suspect_more(struct bound *b, int64_t local, double x, double half)
 }
 
 /*
- * Two tracks run side by side where exchanges contradict the one that is kept: either may be the
- * truth, so the bound is the hull of both. An exchange that fits the kept one and not the suspected
- * one ends the suspicion; AGAINST_MAX groups in a row that do not fit turn it into the kept one.
+ * If exchanges contradict the kept track, a second one is kept beside it. Either may be the truth,
+ * so the bound is the hull of both. An exchange that fits the kept track and not the suspected one
+ * ends the suspicion. AGAINST_MAX consecutive polls that do not fit replace the kept track by the
+ * suspected one.
  */
 static bool bound_add_one(struct bound *b, const struct sample *sample)
 {
-    /*
-     * The exchange bounds our clock against the server's; root_ns is what the server admits of its
-     * own.
-     */
+    /* The exchange bounds our clock against the server's. root_ns is the server's own distance
+     * to the truth, as it states it. */
     const double half = sample->bound_ns + sample->root_ns + grain_ns;
     if (!b->started) {
         b->origin_ns = sample->offset_ns;
         b->started = true;
     }
-    /*
-     * Offsets to a raw clock that begins at boot are some 1.7e18 ns: doubles hold only what they
-     * differ by from the first one.
-     */
+    /* Offsets to a raw clock that starts at boot are about 1.7e18 ns. A double is used only for
+     * the difference to the first offset. */
     const double x = (double)(sample->offset_ns - b->origin_ns);
     const bool fits = track_add(&b->kept, sample->local, x, half, b->wander);
     const bool fits_suspect =

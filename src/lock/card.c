@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cards with clocks of their own. */
+/* Network cards with clocks of their own. */
 #include "card.h"
 
 #include "stamp.h"
@@ -50,8 +50,9 @@ bool ictusi_card_interface(int socket_fd, char name[16])
 }
 
 /*
- * The driver's own numbering (phc_index of ETHTOOL_GET_TS_INFO) names the device. A machine with
- * several cards has several, and the clock of another one would be off by an arbitrary amount.
+ * The driver's own number of the clock (phc_index of ETHTOOL_GET_TS_INFO) identifies the device. A
+ * machine with several cards has several clocks, and another card's clock would be off by an
+ * arbitrary amount.
  */
 int ictusi_card_open(int socket_fd, struct card *card, struct ictus_why *why)
 {
@@ -82,14 +83,12 @@ void ictusi_card_close(struct card *card)
     card->fd = -1;
 }
 
-/*
- * The card's clock minus the raw clock, ns, at this moment. Both run freely, so the pair is good
- * only for stamps taken at nearly the same time: it is renewed for each exchange.
- */
+/* Measure the card's clock minus the raw clock in ns. Both run freely, so the difference holds
+ * only for stamps of nearly the same time and is measured again for each exchange. */
 int ictusi_card_compare(const struct device_calls *calls, struct card *card, struct timebase *base)
 {
     struct sample sample;
-    /* The difference alone counts: which scale the card shows is no matter. */
+    /* Only the difference matters, so the time scale of the card is irrelevant. */
     const int got = ictusi_phc_read(calls, card->fd, base, 0, &sample);
     if (got < 0) {
         return got;

@@ -13,19 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The segment's layout is ClockBound 2's shared memory, so that its readers work unchanged. */
+/* The layout is that of ClockBound 2's shared memory, so that its readers work unchanged. */
 static const uint32_t magic[2] = {UINT32_C(0x414d5a4e), UINT32_C(0x43420200)};
 
-/* What is told holds for so long (s), growing. */
+/* A published bound holds for this time (s), while it grows. */
 static const int64_t void_after_s = 1000;
 
-/* The coarse clock may be a tick behind. */
+/* The coarse clock may lag by a tick (s). */
 static const double tick_s = 0.01;
 
 /*
- * The blocks are reserved (posix_fallocate), since a page of a sparse file that finds the disk full
- * ends the daemon by SIGBUS when it is written, not by an error. O_NOFOLLOW: the path may be in a
- * directory that others can write to.
+ * The blocks are reserved by posix_fallocate(). Writing a page of a sparse file on a full disk
+ * would end the daemon by SIGBUS instead of returning an error. O_NOFOLLOW, because the path may be
+ * in a directory that others can write to.
  */
 int ictusi_clockbound_open(struct clockbound *bound, const char *path, struct ictus_why *why)
 {
@@ -54,8 +54,8 @@ int ictusi_clockbound_open(struct clockbound *bound, const char *path, struct ic
 }
 
 /*
- * A sequence lock: odd while it is being written. A reader that sees an odd or a changed
- * generation reads again; 0 means that nothing was ever written, so the count skips it.
+ * A sequence lock whose generation is odd while the segment is written. A reader that sees an odd
+ * or changed generation reads again. 0 means that nothing was ever written, so the count skips it.
  */
 void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status status,
                             double bound_ns, double drift)
@@ -65,10 +65,8 @@ void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status sta
     if (!s || clock_gettime(CLOCK_MONOTONIC_COARSE, &now) < 0) {
         return;
     }
-    /*
-     * A daemon that died between the two stores left an odd generation; | 1 takes it over, where +
-     * 1 would have readers believe in a half-written segment.
-     */
+    /* A daemon that died between the two stores left an odd generation. `| 1` keeps it odd. `+
+     * 1` would make it even, and readers would trust a half-written segment. */
     const uint16_t last = atomic_load(&s->generation);
     const uint16_t writing = (uint16_t)(last | 1U);
     atomic_store(&s->generation, writing);
@@ -79,15 +77,11 @@ void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status sta
     s->as_of_ns = now.tv_nsec;
     s->void_after_s = now.tv_sec + void_after_s;
     s->void_after_ns = now.tv_nsec;
-    /*
-     * ns, rounded up: a bound may be too wide but not too narrow. The coarse clock lags by up to a
-     * tick, in which the clock drifts on.
-     */
+    /* In ns, rounded up, because a bound may be too wide but not too narrow. The coarse clock
+     * may lag by a tick, during which the clock drifts on. */
     s->bound_ns = (int64_t)ceil(fmin(9e18, bound_ns + drift * tick_s));
-    /*
-     * A disruption marker would be a virtual machine's count of migrations, which nothing here
-     * knows of.
-     */
+    /* A disruption marker would be a virtual machine's count of migrations, which is not known
+     * here. */
     s->disruption = 0;
     s->max_drift_ppb = (uint32_t)ceil(fmin(4e9, drift));
     s->status = (int32_t)status;

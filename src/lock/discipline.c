@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* No crystal is further off than this, a priori one standard deviation (ns/s). */
+/* Prior standard deviation of the frequency (ns/s). No crystal is off by more. */
 static const double frequency_prior = 1e5;
 
 /* Phase noise of the oscillator itself (white frequency), ns^2 per s. */
@@ -14,27 +14,31 @@ static const double phase_walk = 1e-4;
 /* Standard deviations beyond which a measurement is held to be a glitch. */
 static const double glitch_sd = 3.0;
 
-/* Innovations are averaged over about so many to see whether they lean to one side. */
+/* The mean of the innovations, which shows whether they lean to one side, is taken over about
+ * this many. */
 static const double bias_gain = 1.0 / 6.0;
 
-/* Leaning is counted as error above so many times its variance, and answered above so many. */
+/*
+ * A mean innovation that exceeds this many times its variance is counted as error, or makes all
+ * hypotheses doubt their frequency.
+ */
 static const double bias_told = 1.5;
 static const double bias_answered = 9.0;
 
-/* Likelihoods and noise are averaged over about so many measurements. */
+/* Likelihoods and noise are averaged over about this many measurements. */
 static const double memory = 200.0;
 static const double noise_memory = 32.0;
 
-/* A log-likelihood gains nothing from being right by more than 4 sd, nor loses more. */
+/* A log-likelihood changes by no more than that of a deviation of 4 standard deviations. */
 static const double surprise_max = 16.0;
 
-/* The bank: random walks from 1e-11 to 3e-7 per root second, noise from 1/16 to 16 times. */
+/* The bank: random walks from 1e-11 to 3e-7 per root second, and noise from 1/16 to 16 times. */
 static const double walk_smallest = 1e-4; /* (0.01 ns/s)^2 per s */
 static const double walk_factor = 10.0;
 static const double scale_smallest = 0.0625;
 static const double scale_factor = 4.0;
 
-/* A frequency beyond this (ns/s) is refused: 500 ppm as for the kernel's clock. */
+/* The largest frequency (ns/s), 500 ppm as for the kernel's clock. */
 static const double frequency_max = 5e5;
 
 void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, double sigma_ns,
@@ -52,7 +56,8 @@ void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, dou
             struct hypothesis *h = &d->bank[w * DISCIPLINE_SCALES + s];
             h->walk_ns2_per_s3 = walk_smallest * pow(walk_factor, w);
             h->scale = scale_smallest * pow(scale_factor, s);
-            /* Weak prior: a decade about 1e-9 per root second, a factor of four about 1. */
+            /* A weak prior: one decade around 1e-9 per root second for the walk, and a factor of
+             * four around 1 for the scale. */
             const double far_walk = log10(h->walk_ns2_per_s3) / 2.0;
             const double far_scale = log(h->scale) / log(4.0);
             h->log_likelihood = -0.5 * (far_walk * far_walk + far_scale * far_scale);
@@ -87,7 +92,7 @@ static double discipline_within_limits(double frequency)
     return fmin(frequency_max, fmax(-frequency_max, frequency));
 }
 
-/* Correct with given gains; the covariance in Joseph's form holds for any gain. */
+/* Correct the state with given gains. Joseph's form of the covariance holds for any gains. */
 static void kalman_correct(struct kalman *k, double innovation, double noise, double gp, double gf)
 {
     const double pp = k->pp, pf = k->pf;
@@ -98,7 +103,7 @@ static void kalman_correct(struct kalman *k, double innovation, double noise, do
     k->pp = (1.0 - gp) * (1.0 - gp) * pp + gp * gp * noise;
 }
 
-/* The Kalman gains pp/s and pf/s, which minimise the variance afterwards. */
+/* Use the Kalman gains pp/s and pf/s, which minimise the variance. */
 static void correct_optimally(struct kalman *k, double innovation, double noise)
 {
     const double s = k->pp + noise;
@@ -106,8 +111,9 @@ static void correct_optimally(struct kalman *k, double innovation, double noise)
 }
 
 /*
- * Log likelihood of a measurement under a filter's own prediction: innovation e with variance
- * s = pp + noise. e^2/s is limited, so that a single outlier cannot decide between hypotheses.
+ * Return the log-likelihood of a measurement under a filter's own prediction: innovation e with
+ * variance s = pp + noise. e^2/s is limited, so that a single outlier cannot decide between the
+ * hypotheses.
  */
 static double likelihood_term(const struct hypothesis *h, double x, double noise)
 {
@@ -122,9 +128,9 @@ struct blend {
 };
 
 /*
- * The mixture of the bank's states by posterior weight, moments matched: the mean of the states,
- * and the mean of their covariances plus the scatter of the states about their mean. So where
- * hypotheses disagree, sigma says so.
+ * Mix the states of the bank by posterior weight and match the moments: the mean of the states, and
+ * the mean of their covariances plus the scatter of the states around their mean. Where hypotheses
+ * disagree, sigma is thus larger.
  */
 static struct blend discipline_blend_bank(const struct discipline *d)
 {
@@ -147,8 +153,8 @@ static struct blend discipline_blend_bank(const struct discipline *d)
         b.log_walk += w * log(d->bank[i].walk_ns2_per_s3);
         b.log_scale += w * log(d->bank[i].scale);
     }
-    b.state.frequency =
-        discipline_within_limits(b.state.frequency); /* weights may add up to a hair above 1 */
+    b.state.frequency = discipline_within_limits(b.state.frequency); /* the weights may add up to
+                                                                        slightly more than 1 */
     for (int i = 0; i < COUNT; i++) {
         const struct kalman *k = &d->bank[i].state;
         const double w = weights[i] / sum;
@@ -194,7 +200,7 @@ static void discipline_start(struct discipline *d, const struct measurement *m)
     d->last_at = m->local;
 }
 
-/* The gains of the two classic loops after an interval of dt. */
+/* The gains of the two classic loops for an interval of dt (s). */
 static void classic_gains(const struct discipline *d, double dt, double *gp, double *gf)
 {
     if (d->loop == ICTUS_LOCK_FLL) {
@@ -202,21 +208,22 @@ static void classic_gains(const struct discipline *d, double dt, double *gp, dou
         *gp = 1.0;
         *gf = 1.0 / (dt + d->tconf_s);
     } else {
-        /* Critically damped: phase 1 - exp(-2 D/tconf), frequency by its square over 4 D. */
+        /* Critically damped: phase 1 - exp(-2 D/tconf), frequency its square over 4 D. */
         *gp = 1.0 - exp(-2.0 * dt / d->tconf_s);
         *gf = *gp * *gp / (4.0 * dt);
     }
 }
 
-/* Until the frequency is known at all nothing is a glitch. */
+/* While the frequency is unknown, nothing is a glitch. */
 static bool discipline_settling(const struct discipline *d)
 {
     return d->accepted < 4;
 }
 
 /*
- * The classic loops begin with the best gains, too, and take their own when those have fallen
- * below, or after one time constant: else a bad first frequency would take many of them to forget.
+ * The classic loops also start with the optimal gains. They change to their own when the optimal
+ * ones have fallen below those, or after one time constant. Otherwise a wrong first frequency would
+ * take many time constants to forget.
  */
 static bool discipline_warming(struct discipline *d, double dt, double noise)
 {
@@ -245,10 +252,8 @@ static void discipline_accept(struct discipline *d, double x, double noise, doub
         }
     }
     if (d->accepted >= 2) {
-        /*
-         * A plain mean while there are few measurements, an exponential one from noise_memory on.
-         * The first two are left out: their innovations are those of an unknown frequency.
-         */
+        /* A plain mean for few measurements, and an exponential one from noise_memory on. The
+         * first two are left out, because their innovations are those of an unknown frequency. */
         const double g = 1.0 / fmin(noise_memory, (double)d->accepted - 1.0);
         d->noise_ns2 += g * (scaled - d->noise_ns2);
         d->measured_ns2 += g * (innovation * innovation - d->measured_ns2);
@@ -258,26 +263,25 @@ static void discipline_accept(struct discipline *d, double x, double noise, doub
 }
 
 /*
- * Weights forget: likelihoods decay with a memory of so many measurements, because an oscillator's
- * wander changes with temperature and a path's noise with load. It is done before the correction,
- * while each filter still predicts, and also for what will be held back as a glitch.
+ * Update the weights, which forget: likelihoods decay with a memory of that many measurements,
+ * because an oscillator's wander changes with temperature and a path's noise with load. This is
+ * done before the correction, while each filter still predicts, and also for measurements that are
+ * held back as glitches.
  */
 static void discipline_learn(struct discipline *d, double x, double noise)
 {
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
         struct hypothesis *h = &d->bank[i];
-        /*
-         * An exponential window: a term that was added k measurements ago counts for (1 - 1 /
-         * memory)^k.
-         */
+        /* An exponential window: a term that was added k measurements ago counts (1 - 1 /
+         * memory)^k. */
         h->log_likelihood += likelihood_term(h, x, noise) - h->log_likelihood / memory;
     }
 }
 
 /*
- * The line through the measurements held, as phase at the last one, frequency and covariance. With
- * times s_i about their mean: frequency = sum s x / sum s^2, var(frequency) = v / sum s^2, where v
- * is the largest of the variances, because three points are too few to weigh against each other.
+ * Fit a line to the measurements that were held back, as phase at the last one, frequency and
+ * covariance. With times s_i around their mean, frequency = sum s x / sum s^2 and var(frequency) =
+ * v / sum s^2. v is the largest of the variances, because three points are too few for weights.
  */
 static struct kalman fit_held(const struct discipline *d)
 {
@@ -315,9 +319,9 @@ static void discipline_adopt(struct discipline *d, const struct kalman *k)
 }
 
 /*
- * Three in a row: where they lie on a line of another frequency, the remote clock is being slewed,
- * or the oscillator changed; else the remote or local clock was set: take the new phase, keep the
- * frequency.
+ * Accept three measurements in a row. If they lie on a line of another frequency, the remote clock
+ * is being slewed or the oscillator has changed. Otherwise the remote or the local clock was set:
+ * take the new phase and keep the frequency.
  */
 static enum discipline_event discipline_believe(struct discipline *d, const struct measurement *m)
 {
@@ -325,10 +329,8 @@ static enum discipline_event discipline_believe(struct discipline *d, const stru
     const double turn = k.frequency - d->state.frequency;
     if (turn * turn > glitch_sd * glitch_sd * (k.ff + d->state.ff) &&
         fabs(k.frequency) < frequency_max) {
-        /*
-         * What bent the line may still be bending it: a quarter of the turn is added to the
-         * frequency's sigma.
-         */
+        /* Whatever changed the frequency may still be changing it, so a quarter of the change is
+         * added to its sigma. */
         k.ff += turn * turn / 16.0;
         discipline_adopt(d, &k);
         d->turns++;
@@ -345,9 +347,10 @@ static enum discipline_event discipline_believe(struct discipline *d, const stru
 }
 
 /*
- * A loop that follows has innovations about zero. Where their running mean b leans by more than
- * chance, b^2 beyond its variance is error that the covariance does not know of; where it leans
- * far, the frequency has changed and all hypotheses are told so.
+ * Watch the mean of the innovations. A loop that follows has innovations around zero. If their
+ * running mean b is larger than chance explains, b^2 beyond its variance is an error that the
+ * covariance does not include. If it is much larger, the frequency has changed, and all hypotheses
+ * must allow for that.
  */
 static void discipline_watch_bias(struct discipline *d, double dt, double noise)
 {
@@ -360,8 +363,9 @@ static void discipline_watch_bias(struct discipline *d, double dt, double noise)
         return;
     }
     /*
-     * A mean innovation of b after dt is what a frequency that is off by b / dt leaves. All filters
-     * get it as variance, not as a correction: each then takes what the next measurements confirm.
+     * A mean innovation of b after dt corresponds to a frequency error of b / dt. All filters
+     * receive it as variance and not as a correction. Each then takes as much of it as the next
+     * measurements confirm.
      */
     const double change = d->bias_ns / dt;
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
@@ -371,9 +375,9 @@ static void discipline_watch_bias(struct discipline *d, double dt, double noise)
 }
 
 /*
- * Off by more than three standard deviations of the prediction error and by more than
- * the accuracy asked for (--sigma, ns). The second keeps a very quiet clock from rejecting errors
- * that nobody minds.
+ * Return whether the innovation exceeds three standard deviations of the prediction error and the
+ * requested accuracy (--sigma, ns). The second limit keeps a very quiet clock from rejecting errors
+ * that do not matter.
  */
 static bool discipline_glitch(const struct discipline *d, double innovation, double noise)
 {
@@ -399,7 +403,7 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
         return DISCIPLINE_FIRST;
     }
     if (m->local <= d->at) {
-        return DISCIPLINE_GLITCH; /* nothing new: a repeated or reordered measurement */
+        return DISCIPLINE_GLITCH; /* a repeated or reordered measurement contains nothing new */
     }
     const double dt = (double)(m->local - d->at) / 1e9;
     const double since = (double)(m->local - d->last_at) / 1e9;
@@ -434,9 +438,10 @@ void ictusi_discipline_restart(struct discipline *d)
 }
 
 /*
- * The clock at a local instant. Three errors that the filters cannot know of are added to the
- * phase's variance: what all measurements of the path share, a mean innovation that leans beyond
- * chance, and the last innovation while a glitch is pending, because it may be true.
+ * Return the clock at a local instant. Three errors that the filters cannot know are added to the
+ * variance of the phase: the error common to all measurements of the path, a mean innovation that
+ * leans more than chance explains, and the last innovation while a glitch is pending, because it
+ * may be true.
  */
 struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local)
 {
@@ -454,21 +459,18 @@ struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t loca
 }
 
 /*
- * The standard deviation just before the next poll, once the loop has settled, if polls were so far
- * apart: the Riccati equation iterated until it no longer moves. The innovations are zero, since
- * the covariance does not depend on them.
+ * Return the standard deviation just before the next poll in the steady state, for polls at this
+ * interval. The Riccati equation is iterated until it no longer changes. The innovations are zero,
+ * because the covariance does not depend on them.
  */
 double ictusi_discipline_steady_sigma(const struct discipline *d, double interval_s, double fewer)
 {
     enum { ROUNDS = 200 };
-    /*
-     * A frequency of 100 ns/s standard deviation: where it begins does not matter after 200 rounds.
-     */
+    /* The start, a standard deviation of 100 ns/s for the frequency, does not matter after 200
+     * rounds. */
     struct kalman k = {.pp = d->noise_ns2, .ff = 1e4};
-    /*
-     * With `fewer` times as many exchanges a poll the variance is divided by that, but no poll is
-     * better than a nanosecond.
-     */
+    /* With `fewer` times as many exchanges for each poll the variance is divided by that, but no
+     * poll is better than 1 ns. */
     const double noise = fmax(1.0, d->noise_ns2 / fewer);
     for (int i = 0; i < ROUNDS; i++) {
         kalman_carry(&k, interval_s, d->walk_ns2_per_s3);
@@ -492,7 +494,7 @@ bool ictusi_discipline_locked(const struct discipline *d, double interval_s)
     struct kalman k = d->state;
     kalman_carry(&k, interval_s, d->walk_ns2_per_s3);
     const double sigma = sqrt(k.pp);
-    /* Good enough; or about as good as polling so seldom can ever be. */
+    /* Accurate enough, or nearly as accurate as polling at this interval can ever be. */
     return sigma <= fmax(d->sigma_ns, 4.0 * sqrt(d->noise_ns2)) ||
            sigma <= 2.0 * ictusi_discipline_steady_sigma(d, interval_s, 1.0);
 }

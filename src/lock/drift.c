@@ -15,10 +15,10 @@
 
 enum { DRIFT_BYTES = 128 };
 
-/* An oscillator off by more than this is none (ppm). */
+/* An oscillator that is off by more than this (ppm) does not exist. */
 static const double drift_most_ppm = 500.0;
 
-/* The boot id without its line's end, empty where there is none. */
+/* The boot id without the line feed, or an empty text if there is none. */
 static void drift_boot(char boot[PAGE_BOOT_BYTES])
 {
     uint64_t timens = 0;
@@ -29,10 +29,9 @@ static void drift_boot(char boot[PAGE_BOOT_BYTES])
 }
 
 /*
- * Opened before privileges are dropped, and kept open: the daemon may not be able to open it later.
- * A file that is empty is new; one that says nonsense is refused, because beginning with a wrong
- * frequency is worse than with none (50 ppm are 50 us in a second until the loop has found its
- * own).
+ * The file is opened before privileges are dropped and kept open, because the daemon may be unable
+ * to open it later. An empty file is new. A malformed one is refused, because a wrong frequency is
+ * worse than none: 50 ppm are 50 us per second until the loop has found the right one.
  */
 int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *why)
 {
@@ -71,16 +70,16 @@ int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *w
 }
 
 /*
- * In place and by one pwrite of a fixed length: no second file and no rename, which would need a
- * directory to write to after privileges are gone. Frequency and standard deviation are in ppm, 1e3
- * ns/s each.
+ * Write in place by one pwrite() of a fixed length. A second file and a rename would need write
+ * permission for the directory, which the daemon may no longer have. Frequency and standard
+ * deviation are in ppm, which are 1e3 ns/s each.
  */
 bool ictusi_drift_write(struct drift *drift, double frequency, double sd)
 {
     char text[DRIFT_BYTES], boot[PAGE_BOOT_BYTES];
     drift_boot(boot);
     const struct plain plain = plain_begin();
-    /* Of one length always, so that the file is whole at any moment. */
+    /* The length is always the same, so that the file is complete at any moment. */
     const int length = snprintf(text, sizeof(text), "%20.9f %20.9f %-36s\n", frequency / 1e3,
                                 fmin(500.0, sd / 1e3), boot);
     plain_end(&plain);

@@ -7,30 +7,35 @@
 #include <math.h>
 #include <string.h>
 
-/* Stamps cannot be better than this: the pair of clock readings and the kernel's own grain. */
+/* Stamps cannot be better than this (ns): the pair of clock readings, and the kernel's
+ * resolution. */
 static const double grain_ns = 15.0;
 
-/* Delays beyond this many MAD above the smallest are left out of a group (DESIGN, Autolock). */
+/* Delays of more than this many MAD above the smallest are left out of a group (DESIGN,
+ * Autolock). */
 static const double mad_limit = 3.0;
 
-/* The path changed when this many delays in a row stand far above the floor. */
+/* The path has changed if this many delays in a row are far above the smallest. */
 enum { PATH_RUN = 12 };
 static const double path_factor = 4.0;
 
-/* Waits longer than so many times their median say little of the others: no lean from them. */
+/* Waits of more than this many medians say little about the others and are not used for the
+ * lean. */
 static const double lean_limit = 4.0;
 
-/* What waits that are not exponential make the correction wrong by, as a share of it; less where
- * they are all on one way, since then there is nothing to model. */
+/*
+ * Relative error of the correction if the waits are not exponential. It is smaller if they are all
+ * in one direction, because then nothing is left to model.
+ */
 static const double lean_error = 0.15;
 
 struct floor {
-    double minimum; /* of the window */
-    double typical; /* median of the excess over it */
-    double doubt;   /* how far above the true minimum it probably is */
-    double share;   /* of the excess, by which offsets are wrong */
+    double minimum; /* smallest delay of the window */
+    double typical; /* median of the excess over the smallest */
+    double doubt;   /* how far the smallest probably exceeds the true minimum */
+    double share;   /* share of the excess by which offsets are wrong */
     double share_sd;
-    double even; /* sqrt(1 - 4 share^2): 1 where both ways wait alike, 0 where only one does */
+    double even; /* sqrt(1 - 4 share^2): 1 if both directions wait alike, 0 if only one does */
 };
 
 void ictusi_lock_delays_reset(struct delays *delays)
@@ -49,7 +54,7 @@ static size_t delays_window(const struct delays *delays, double *values)
     return n;
 }
 
-/* A run of delays far above the floor means another path: forget the old one. */
+/* A series of delays far above the smallest means another path, so forget the old one. */
 static void group_watch_path(struct delays *delays, double minimum, double typical)
 {
     if (delays->count - delays->first <= PATH_RUN) {
@@ -61,15 +66,15 @@ static void group_watch_path(struct delays *delays, double minimum, double typic
             return;
         }
     }
-    /* The run itself is what is known of the new path. */
+    /* The series itself is all that is known about the new path. */
     delays->first = delays->count - PATH_RUN;
 }
 
 /*
- * The smallest of n delays, each a minimum plus two exponential waits of mean m, is still
- * m sqrt(pi/(2n)) above the true one, nearly: that is the doubt. Waits on one way only leave M/n of
- * their mean M; those of share x lie between, since the product of the two means is
- * M^2 (1 - 4 x^2) / 4.
+ * Add the delays of a poll. If each delay is a minimum plus two exponential waits of mean m, the
+ * smallest of n delays exceeds the true minimum by about m sqrt(pi/(2n)): this is the doubt. If
+ * only one direction waits with a mean M, it is M/n. A share x lies between, because the product of
+ * the two means is M^2 (1 - 4 x^2) / 4.
  */
 static struct floor group_add_delays(struct delays *delays, const struct sample *samples,
                                      size_t count)
@@ -84,10 +89,8 @@ static struct floor group_add_delays(struct delays *delays, const struct sample 
     group_watch_path(delays, values[0], ictusi_stats_quantile(values, n, 0.5) - values[0]);
     n = delays_window(delays, values);
     ictusi_stats_sort(values, n);
-    /*
-     * The median of two exponential waits of mean m together is 1.678 m, so m sqrt(pi/2) is 0.75
-     * times the excess.
-     */
+    /* The median of the sum of two exponential waits of mean m is 1.678 m, so m sqrt(pi/2) is
+     * 0.75 times the excess. */
     const double excess = ictusi_stats_quantile(values, n, 0.5) - values[0];
     floor.minimum = values[0];
     floor.typical = excess;
@@ -97,7 +100,7 @@ static struct floor group_add_delays(struct delays *delays, const struct sample 
     return floor;
 }
 
-/* Learn from the exchanges of a poll which way waits. */
+/* Learn from the exchanges of a poll in which direction messages wait. */
 static void group_learn_lean(struct delays *delays, const struct sample *samples, size_t count,
                              const struct floor *floor)
 {
@@ -111,7 +114,7 @@ static void group_learn_lean(struct delays *delays, const struct sample *samples
     }
 }
 
-/* How far an exchange's delay probably is above the path's true minimum. */
+/* Return how far the delay of an exchange probably exceeds the path's true minimum. */
 static double excess_of(const struct sample *sample, const struct floor *floor)
 {
     return sample->delay_ns - floor->minimum + floor->doubt;
@@ -124,22 +127,22 @@ static double variance_of(const struct sample *sample, const struct floor *floor
     }
     const double s = excess_of(sample, floor);
     /*
-     * If both ways wait alike (exponentially, with one mean), the sum s of the waits says nothing
-     * of how they share it: all shares are equally likely, and half of their difference is uniform
-     * within +- s/2, of variance s^2 / 12. If only one way waits (even = 0) there is nothing left
-     * to guess.
+     * If both directions wait alike (exponentially, with the same mean), the sum s of the waits
+     * does not tell how it is divided. All divisions are equally likely, and half of the difference
+     * is uniform within +- s/2, with the variance s^2 / 12. If only one direction waits (even = 0),
+     * nothing is uncertain.
      */
     const double squares = floor->even * floor->even / 12.0 + floor->share_sd * floor->share_sd;
     return grain_ns * grain_ns + s * s * squares;
 }
 
-/* What the waits have added to an offset, in the mean. */
+/* Return the mean error that the waits add to an offset. */
 static double group_lean_of(const struct sample *sample, const struct floor *floor)
 {
     return sample->sigma_ns > 0.0 ? 0.0 : floor->share * excess_of(sample, floor);
 }
 
-/* The delay above which a sample of this group is left out. */
+/* Return the delay above which a sample of this group is left out. */
 static double delay_limit(const struct sample *samples, size_t count)
 {
     double values[GROUP_MAX];
@@ -154,10 +157,8 @@ static double delay_limit(const struct sample *samples, size_t count)
     }
     ictusi_stats_sort(deviations, count);
     const double mad = 1.4826 * ictusi_stats_quantile(deviations, count, 0.5);
-    /*
-     * Above the smallest and not above the median: delays have no lower tail, so the good ones are
-     * near the smallest.
-     */
+    /* The limit is above the smallest delay and not above the median. Delays have no lower tail,
+     * so the good ones are close to the smallest. */
     return values[0] + mad_limit * mad + grain_ns;
 }
 
@@ -178,10 +179,8 @@ static void group_describe(const struct sample *samples, size_t count, struct me
     out->delay_sd_ns = ictusi_stats_sd(delays, count);
 }
 
-/*
- * All offsets are taken relative to the first, at their own instants: within a group of some
- * milliseconds a skew of 100 ppm moves them by less than a microsecond, and rate removes that.
- */
+/* Offsets are taken relative to the first, each at its own instant. Within a group of some
+ * milliseconds, a frequency error of 100 ppm changes them by less than a microsecond. */
 static void group_average(const struct sample *samples, size_t count, const struct floor *floor,
                           struct measurement *out)
 {
@@ -206,10 +205,8 @@ static void group_average(const struct sample *samples, size_t count, const stru
     out->offset_frac = offset / weights;
     out->local = samples[0].local + (int64_t)llround(at / weights);
     out->variance_ns2 = 1.0 / weights;
-    /*
-     * What the correction is wrong by is the same for all exchanges of the path, so no average
-     * reduces it; it is told apart from the variance.
-     */
+    /* The error of the correction is the same for all exchanges of the path, so no average
+     * reduces it. It is therefore reported apart from the variance. */
     out->common_ns =
         fabs(floor->share) * (lean_error * floor->even * floor->typical + floor->doubt);
     out->mean_ns = ictusi_stats_mean(kept, n);

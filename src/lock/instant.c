@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which instant a text means. */
+/* Converts a text to an instant. */
 #include <ictus/lock_daemon.h>
 #include <ictus/text.h>
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 
 static const int64_t second = ICTUS_NS_PER_S;
 
-/* The last second that is read: rounded up by a day, the longest --align, it still is an int64_t.
- */
+/* The last second that is accepted. Rounded up by a day, the longest --align, it still fits an
+ * int64_t. */
 static const int64_t last_s = INT64_MAX / 1000000000 - 86401;
 
-/* Instants further away than this are mistakes. */
+/* Instants that are further away than this (s) are mistakes. */
 static const double far_s = 366.0 * 86400.0;
 
 static int instant_bad(struct ictus_why *why, const char *text)
@@ -26,9 +26,9 @@ static int instant_bad(struct ictus_why *why, const char *text)
 }
 
 /*
- * ".25" as nanoseconds; an empty text is 0. Digit by digit in integers: strtod() rounds .1 and
- * depends on the locale. Digits beyond the ninth are worth less than a nanosecond and add 0, since
- * scale has come down to 0 by then. @return false when it is not a fraction
+ * Read ".25" as nanoseconds; an empty text is 0. The digits are added as integers, because strtod()
+ * rounds .1 and depends on the locale. Digits after the ninth are worth less than a nanosecond and
+ * add 0, because scale is 0 by then. @return false if the text is not a fraction
  */
 static bool instant_read_fraction(const char *text, int64_t *ns)
 {
@@ -86,7 +86,7 @@ static int instant_read_date(const char *text, int64_t *ns, struct ictus_why *wh
     }
     const struct tm asked = utc;
     const time_t s = timegm(&utc);
-    /* 30 February is moved to March by timegm: that is not what was meant. */
+    /* timegm() moves 30 February to March, which the user did not mean. */
     if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0 || s > last_s) {
         return instant_bad(why, text);
     }
@@ -94,10 +94,8 @@ static int instant_read_date(const char *text, int64_t *ns, struct ictus_why *wh
     return ICTUS_OK;
 }
 
-/*
- * M00, section 4: activated within a minute, all units reset at the given second of the next
- * odd-numbered one. The minute of the hour is odd when the minute since 1970 is.
- */
+/* M00, section 4: activated within a minute, all units are reset at the given second of the next
+ * minute with an odd number. The minute of the hour is odd if the minute since 1970 is. */
 static int64_t instant_next_odd_minute(int64_t now, int64_t at_second)
 {
     const int64_t minute = now / (60 * second);
@@ -122,9 +120,9 @@ static int instant_read_when(const char *text, int64_t now, int64_t *ns, struct 
 }
 
 /*
- * Instants are integers of nanoseconds from here on: a double of seconds since 1970 would be off by
- * up to 119 ns. Aligned to multiples since 1970 and not since now, so that processes which ask at
- * different moments get the same instant: that is what --align is for.
+ * From here on instants are integers of ns, because a double of seconds since 1970 would be off by
+ * up to 119 ns. They are aligned to multiples since 1970 and not since now, so that processes which
+ * ask at different moments get the same instant. This is the purpose of --align.
  */
 static int instant_read(const struct ictus_at_when *when, int64_t now, int64_t *ns,
                         struct ictus_why *why)
@@ -142,7 +140,7 @@ static int instant_read(const struct ictus_at_when *when, int64_t now, int64_t *
         *ns = instant_next_odd_minute(now, when->odd_minute_s);
     }
     if (when->align_s > 0.0) {
-        /* Upwards, so that an aligned start is never before the one that was asked for. */
+        /* Round up, so that an aligned start is never before the requested one. */
         const int64_t step = llround(when->align_s * 1e9);
         *ns = step > 0 && *ns % step ? *ns - *ns % step + step : *ns;
     }

@@ -4,20 +4,20 @@
 
 #include <math.h>
 
-/* Candidates are tmin times powers of two: nothing hinges on finer steps. */
+/* Candidates are tmin times powers of two. Nothing depends on finer steps. */
 enum { CANDIDATES_MAX = 24 };
 
-/* s: tmin, 2 tmin, 4 tmin, ..., tmax. */
+/* Candidate i in s: tmin, 2 tmin, 4 tmin, ..., tmax. */
 static double interval_candidate(const struct interval_options *options, int i)
 {
     return fmin(options->tmax_s, options->tmin_s * ldexp(1.0, i));
 }
 
 /*
- * The longest interval in which the oscillator wanders less than a measurement errs. Deviation of
- * the prediction after t: 1e9 ns t sigma_y(t), with the Allan deviation sigma_y that the discipline
- * has measured. Beyond the interval at which it exceeds the noise of a single measurement, waiting
- * longer costs accuracy.
+ * Return the longest interval in which the oscillator wanders less than the error of a measurement.
+ * The standard deviation of the prediction after t is 1e9 ns t sigma_y(t), with the Allan deviation
+ * sigma_y that the discipline has measured. Where it exceeds the noise of a single measurement,
+ * waiting longer costs accuracy.
  */
 static double interval_best(const struct interval_options *options, const struct discipline *d)
 {
@@ -35,10 +35,10 @@ static double interval_best(const struct interval_options *options, const struct
 }
 
 /*
- * Half the packets are worth a doubled variance. So sigma^2 / t is minimised.
- *     cost(t) = sigma(t)^2 * packets per second ~ sigma(t)^2 / t
- * sigma(t) is the discipline's steady standard deviation for polls t apart, which includes the
- * oscillator's wander, so that the cost rises again and there is a least one.
+ * Return the cheapest interval, where half the packets are worth a doubled variance. It minimises
+ *     cost(t) = sigma(t)^2 * packets per second ~ sigma(t)^2 / t,
+ * where sigma(t) is the steady standard deviation of the discipline for polls t apart. It includes
+ * the oscillator's wander, so that the cost rises again for long intervals.
  */
 static double interval_cheapest(const struct interval_options *options, const struct discipline *d)
 {
@@ -58,10 +58,8 @@ static double interval_cheapest(const struct interval_options *options, const st
     return chosen;
 }
 
-/*
- * The longest interval whose steady error is below the wanted sigma. If not even the shortest
- * reaches it, exchanges are doubled until it is reached or no more are allowed.
- */
+/* Return the longest interval whose steady error is below the requested sigma. If not even the
+ * shortest one reaches it, the exchanges are doubled until it is reached or no more are allowed. */
 static double interval_target(const struct interval_options *options, const struct discipline *d,
                               int *exchanges)
 {
@@ -78,7 +76,8 @@ static double interval_target(const struct interval_options *options, const stru
     }
     while (chosen == 0.0 && *exchanges * 2 <= options->exchanges_max) {
         *exchanges *= 2;
-        /* By how much the variance of a poll's mean falls: it is that of options->exchanges. */
+        /* The factor by which the variance of a poll's mean falls relative to
+         * options->exchanges. */
         const double fewer = (double)*exchanges / options->exchanges;
         if (ictusi_discipline_steady_sigma(d, options->tmin_s, fewer) <= options->sigma_ns) {
             break;
@@ -87,10 +86,8 @@ static double interval_target(const struct interval_options *options, const stru
     return chosen > 0.0 ? chosen : options->tmin_s;
 }
 
-/*
- * Six polls every 2 s, so that a clock is locked soon, then twice as long
- * each time. 32 is where the doubling is beyond any tmin.
- */
+/* Six polls every 2 s, so that a clock is locked soon, and then twice the interval each time.
+ * After 32 doublings the interval exceeds any tmin. */
 double ictusi_interval_start(double tmin_s, int polled)
 {
     enum { QUICK = 6 };
@@ -99,10 +96,8 @@ double ictusi_interval_start(double tmin_s, int polled)
     return fmin(tmin_s, ldexp(quick_s, doubled));
 }
 
-/*
- * With fewer than four accepted measurements, or after a glitch, the noise and the stability that
- * the choice rests on are not known, and the shortest interval is what finds them soonest.
- */
+/* After a glitch, or with fewer than four accepted measurements, the noise and the stability on
+ * which the choice is based are unknown. The shortest interval finds them soonest. */
 struct interval_choice ictusi_interval_next(const struct interval_options *options,
                                             const struct discipline *d, double last_s)
 {
@@ -123,7 +118,7 @@ struct interval_choice ictusi_interval_next(const struct interval_options *optio
     case ICTUS_LOCK_FIXED:
         break;
     }
-    /* At most doubled or halved at once: the estimates behind it are noisy themselves. */
+    /* At most double or halve the interval, because the estimates behind the choice are noisy. */
     choice.interval_s = fmin(2.0 * last_s, fmax(0.5 * last_s, choice.interval_s));
     choice.interval_s = fmin(options->tmax_s, fmax(options->tmin_s, choice.interval_s));
     return choice;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When to ask again: M00's tmin and tmax, and three policies between them. Pure. */
+/* Chooses when to ask again: between M00's tmin and tmax, by one of three policies. Pure. */
 #ifndef ICTUS_LOCK_INTERVAL_H
 #define ICTUS_LOCK_INTERVAL_H
 
@@ -18,12 +18,13 @@ struct interval_choice {
 };
 
 /*
- * Polls in quick succession at the start, to know the frequency soon: six, two seconds apart at
- * most, then each interval twice the last until tmin is reached. polled: how many there have been.
+ * Return the intervals at the start, which are short so that the frequency is known soon: six
+ * polls, at most 2 s apart, and then each interval twice the last one until tmin is reached.
+ * polled: number of polls so far.
  */
 double ictusi_interval_start(double tmin_s, int polled);
 
-/* The next interval, within a factor 2 of the last one. */
+/* Choose the next interval, within a factor of 2 of the last one. */
 struct interval_choice ictusi_interval_next(const struct interval_options *options,
                                             const struct discipline *d, double last_s);
 

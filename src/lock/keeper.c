@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From sources to the published clock. */
+/* Turns the sources into the published clock. */
 #include "keeper.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-/* Corrections are slewed away in this time, at no more than slew_max. */
+/* Corrections are slewed away within this time (ns), but by no more than slew_max (ns per ns). */
 static const double slew_time_ns = 5e8;
 static const double slew_max = 5e-4;
 
-/* A poll may be this much late before readers call it holdover. */
+/* A poll may be late by this before readers regard the clock as in holdover. */
 static const double grace = 2.5;
 static const double grace_s = 3.0;
 
-/* Polls keep away from a leap second by so much: servers may be early or late. */
+/* No polls are made this close (ns) to a leap second, because servers may be early or late. */
 static const int64_t leap_before_ns = 2000000000;
 static const int64_t leap_after_ns = 3000000000;
 
-/* The line, as if there were no leap seconds. */
+/* The clock as if there were no leap seconds. */
 static int64_t plain_clock(const struct keeper *keeper, int64_t raw)
 {
     const struct page_clock *c = &keeper->clock;
     const double d = (double)(raw - c->anchor);
     /*
-     * The line less what has not been slewed away yet: at the anchor the clock shows what it showed
-     * before (slew_ns below or above the line), and approaches the line by slew_rate, in ns per ns.
+     * The line minus what has not been slewed away yet. At the anchor the clock shows what it
+     * showed before, which is slew_ns off the line, and it approaches the line by slew_rate (ns per
+     * ns).
      */
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * d);
     return c->value + (raw - c->anchor) + llround(c->slope * d - copysign(left, c->slew_ns));
@@ -39,10 +40,10 @@ int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
 }
 
 /*
- * A source's estimate and intervals at an instant, relative to a common origin. Each discipline
- * counts its phase from an origin of its own (ns), and its bound likewise. Both are moved to the
- * common one here: only differences of origins are converted to double, which are exact while they
- * are below 2^53 ns (104 days), as those of sources of one clock are.
+ * Compute a source's estimate and intervals at an instant, relative to a common origin. Each
+ * discipline and each bound counts from an origin of its own (ns). Only differences of origins are
+ * converted to double. They are exact below 2^53 ns (104 days), and those of sources of one clock
+ * are.
  */
 static void keeper_propose(const struct upstream *source, int64_t now, int64_t origin,
                            struct candidate *c)
@@ -61,7 +62,8 @@ static void keeper_propose(const struct upstream *source, int64_t now, int64_t o
     ictusi_bound_rate(&source->bound, &c->rate_low, &c->rate_high);
     c->low_ns += shift_bound;
     c->high_ns += shift_bound;
-    /* Who falls silent keeps its vote, with an interval that widens: silence is no consent. */
+    /* A source that falls silent keeps its vote, with an interval that widens, because silence
+     * is not consent. */
     c->votes = d->started && source->bound.started && !source->dead;
     c->counts = c->votes && source->locked;
     c->selection = source->reach == 0                     ? ICTUS_SOURCE_UNREACHABLE
@@ -70,8 +72,9 @@ static void keeper_propose(const struct upstream *source, int64_t now, int64_t o
 }
 
 /*
- * Which leap second most of the sources that agree announce: 0, 1 or 2 as on the wire. A majority
- * and not any one: a single server with a stale leap file would move the clock by a second.
+ * Return the leap second that most of the agreeing sources announce: 0, 1 or 2 as in the packet. A
+ * majority is required, because otherwise a single server with a stale leap file would move the
+ * clock by a second.
  */
 static int keeper_announced_leap(const struct keeper *keeper)
 {
@@ -88,9 +91,9 @@ static int keeper_announced_leap(const struct keeper *keeper)
 }
 
 /*
- * Prefer sources that answer; where none does, those that did carry the clock on. Where a leap
- * second is announced, one that announces none may smear it, and is left out of the mean before it
- * begins to drift.
+ * Prefer sources that answer. If none does, those that did answer carry the clock on. If a leap
+ * second is announced, a source that does not announce it may smear it. Such a source is left out
+ * of the mean before it begins to drift.
  */
 static void keeper_prefer(const struct keeper *keeper, struct candidate *candidates)
 {
@@ -108,7 +111,7 @@ static void keeper_prefer(const struct keeper *keeper, struct candidate *candida
     }
 }
 
-/* What the table of sources says, where selection alone does not know. */
+/* Refine the result of the selection for the table of sources. */
 static enum ictus_lock_selection keeper_show(const struct upstream *source,
                                              const struct candidate *c)
 {
@@ -118,11 +121,8 @@ static enum ictus_lock_selection keeper_show(const struct upstream *source,
                                       : c->selection;
 }
 
-/*
- * Nothing is agreed on: whoever is right, the truth lies in the hull of all. An interval that holds
- * whatever each of them holds. It can be wide, and is right if one source is right; an intersection
- * would be empty, or right only if all are.
- */
+/* Nothing is agreed on, so take the hull of all intervals. It can be wide, but it is right if a
+ * single source is right. An intersection would be empty, or would be right only if all are. */
 static void keeper_cover_all(const struct candidate *candidates, int count, struct consensus *c)
 {
     c->low_ns = INFINITY;
@@ -137,10 +137,8 @@ static void keeper_cover_all(const struct candidate *candidates, int count, stru
     }
 }
 
-/*
- * A clock that goes on as it was, or begins with the first estimate there is, under the hull of all
- * that the sources say.
- */
+/* Publish a guess under the hull of all sources: a clock that goes on as before, or begins with
+ * the first estimate. */
 static bool keeper_guess(struct keeper *keeper, const struct candidate *candidates, int64_t now,
                          int64_t origin)
 {
@@ -161,7 +159,7 @@ static bool keeper_guess(struct keeper *keeper, const struct candidate *candidat
         c.frequency = candidates[first].frequency;
     }
     keeper_cover_all(candidates, keeper->source_count, &c);
-    /* The estimate may be anywhere in the hull: sigma is the distance to its far end. */
+    /* The estimate may be anywhere in the hull, so sigma is the distance to its far end. */
     const double far = fmax(c.high_ns - c.offset_ns, c.offset_ns - c.low_ns);
     c.pp = far * far;
     c.ff = c.rate_high * c.rate_high;
@@ -170,7 +168,7 @@ static bool keeper_guess(struct keeper *keeper, const struct candidate *candidat
     return true;
 }
 
-/* @return whether there is a line to publish */
+/* Select among the sources. @return whether there is a line to publish */
 static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
 {
     struct candidate candidates[ICTUS_LOCK_SOURCES_MAX];
@@ -188,9 +186,10 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
                         : consensus.agreeing < keeper->options.min_sources ? AGREEMENT_FEW
                                                                            : AGREEMENT_MAJORITY;
     /*
-     * Three cases: a majority publishes the combined line; before the first one, or after the
-     * agreement is lost, a guess under the hull is published as unlocked; else (no voters at this
-     * moment) the line that is there goes on, and becomes holdover by its age.
+     * There are three cases. With a majority the combined line is published. Before the first
+     * majority, or after the agreement is lost, a guess under the hull is published as unlocked.
+     * Otherwise, with no voters at this moment, the existing line goes on and becomes holdover by
+     * its age.
      */
     const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
     if (keeper->agreement == AGREEMENT_MAJORITY && consensus.selected >= 0) {
@@ -199,7 +198,7 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
         return true;
     }
     const bool lost = keeper->agreement == AGREEMENT_DISSENT || keeper->agreement == AGREEMENT_FEW;
-    /* A clock in service goes on as it was, unless the agreement that it stood on is lost. */
+    /* A clock in service goes on as before, unless the agreement on which it is based is lost. */
     const bool line = (unlocked || lost) && keeper_guess(keeper, candidates, now, origin);
     keeper->consensus.voters = consensus.voters;
     keeper->consensus.agreeing = consensus.agreeing;
@@ -207,10 +206,8 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
     return line;
 }
 
-/*
- * Offsets are relative to one source's origin: absolute times of decades in ns have no room in a
- * double.
- */
+/* Offsets are relative to one source's origin, because a double has no room for an absolute time
+ * of decades in ns. */
 static int64_t keeper_common_origin(const struct keeper *keeper)
 {
     for (int i = 0; i < keeper->source_count; i++) {
@@ -221,13 +218,13 @@ static int64_t keeper_common_origin(const struct keeper *keeper)
     return 0;
 }
 
-/* Whether one of those that make the clock has given measurements lately. */
+/* Return whether one of the sources that make the clock has given a measurement recently. */
 static bool keeper_is_fresh(const struct keeper *keeper, int64_t now)
 {
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
         const double age = (double)(now - s->last_good) / 1e9;
-        /* Some intervals, and the time that a whole group of exchanges may take. */
+        /* A few intervals, plus the time that a whole group of exchanges may take. */
         const double late =
             grace * ldexp(s->interval_s, s->polite) + grace_s + s->spacing_s * GROUP_MAX;
         if (s->selection >= ICTUS_SOURCE_COMBINED && s->missed < 3 && age < late) {
@@ -237,10 +234,8 @@ static bool keeper_is_fresh(const struct keeper *keeper, int64_t now)
     return false;
 }
 
-/*
- * Locked needs an agreement and a fresh measurement; without the latter a clock that was locked is
- * held over; without the former nothing is promised.
- */
+/* The clock is locked if there is an agreement and a recent measurement. Without the latter, a
+ * clock that was locked is in holdover. Without the former, nothing is promised. */
 static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
 {
     const bool was = keeper->published && keeper->clock.state != ICTUS_LOCK_UNLOCKED;
@@ -260,8 +255,9 @@ static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
 }
 
 /*
- * The interval in force: of the slowest of those that make the clock. Used for good_until, after
- * which readers call the clock held over by themselves: a daemon that hangs cannot tell them.
+ * Return the interval of the slowest source that makes the clock. good_until is based on it. After
+ * that time readers themselves regard the clock as in holdover, because a daemon that hangs cannot
+ * tell them.
  */
 static double interval_in_force(const struct keeper *keeper)
 {
@@ -276,12 +272,11 @@ static double interval_in_force(const struct keeper *keeper)
 }
 
 /*
- * The absolute clock goes on from what it showed, by slewing, unless it has to jump.
+ * The absolute clock continues from what it showed by slewing, unless it has to step.
  *     showed = what readers saw at the anchor; behind = line - showed (ns)
- * The first line, and the first after an unlocked time, is taken as it is, in a new epoch if it is
- * a locked one: before it nothing was promised that could be broken. Later a difference of up to
- * makestep is slewed away; a larger one is a step, and a new epoch tells readers not to compare
- * across it.
+ * The first line, and the first one after an unlocked time, is taken as it is. It starts a new
+ * epoch if it is locked, because nothing was promised before. Later, a difference of up to makestep
+ * is slewed away. A larger one is a step, and a new epoch tells readers not to compare across it.
  */
 static void keeper_set_value(struct keeper *keeper, struct page_clock *next, int64_t showed)
 {
@@ -299,10 +294,8 @@ static void keeper_set_value(struct keeper *keeper, struct page_clock *next, int
         return;
     }
     next->slew_ns = behind;
-    /*
-     * Half a second for any correction that 500 ppm can remove in that time, longer for larger
-     * ones. The clock never runs backwards: its rate stays within 500 ppm of the line's.
-     */
+    /* A correction takes half a second if 500 ppm suffice for it, and longer otherwise. The
+     * clock never runs backwards, because its rate stays within 500 ppm of the line's. */
     next->slew_rate = fmin(slew_max, fmax(1e-9, fabs(behind) / slew_time_ns));
 }
 
@@ -313,9 +306,9 @@ bool ictusi_keeper_changed_too_far(const struct keeper *keeper)
 }
 
 /*
- * The difference clock keeps its value and only changes its rate. elapsed(now) = elapsed(anchor) +
+ * The difference clock keeps its value and changes only its rate. elapsed(now) = elapsed(anchor) +
  * d + slope d is continued exactly at the new anchor, where the absolute clock may step. Intervals
- * measured by it err by the frequency alone.
+ * measured by it have only the error of the frequency.
  */
 static void keeper_set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t now)
 {
@@ -324,17 +317,15 @@ static void keeper_set_elapsed(struct keeper *keeper, struct page_clock *next, i
         next->elapsed = 0;
         return;
     }
-    /*
-     * Rounded to whole ns, with the rest carried over: thousands of updates a day would otherwise
-     * add up to a drift.
-     */
+    /* The value is rounded to whole ns and the remainder is carried over. Otherwise thousands of
+     * updates a day would add up to a drift. */
     const double rest = old->slope * (double)(now - old->anchor) + keeper->elapsed_frac;
     const double round = rint(rest);
     next->elapsed = old->elapsed + (now - old->anchor) + (int64_t)round;
     keeper->elapsed_frac = rest - round;
 }
 
-/* The end of the month in UTC, where leap seconds are. */
+/* Return the end of the month in UTC, which is where leap seconds are. */
 static int64_t month_end(int64_t utc_ns)
 {
     const time_t now = (time_t)(utc_ns / ICTUS_NS_PER_S);
@@ -346,10 +337,8 @@ static int64_t month_end(int64_t utc_ns)
     return (int64_t)timegm(&next) * ICTUS_NS_PER_S;
 }
 
-/*
- * Leap indicator 1: the month's last minute has 61 seconds, so that UTC falls back by one; 2: it
- * has 59 (RFC 5905, 7.3).
- */
+/* Leap indicator 1: the last minute of the month has 61 seconds, so that UTC falls back by one.
+ * 2: it has 59 (RFC 5905, 7.3). */
 static void keeper_set_leap(const struct keeper *keeper, struct page_clock *next)
 {
     const int leap = keeper_announced_leap(keeper);
@@ -364,17 +353,15 @@ int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
     if (!keeper->published || !c->leap_ns) {
         return 0;
     }
-    /*
-     * A second that is inserted repeats the last one after the month's end; one that is deleted is
-     * skipped before it, so that the jump comes a second earlier on the line.
-     */
+    /* An inserted second repeats the last one after the end of the month. A deleted second is
+     * skipped before the end, so that the jump comes one second earlier on the line. */
     const int64_t edge = c->leap_ns > 0 ? c->leap_at - c->leap_ns : c->leap_at;
     const int64_t left = edge - plain_clock(keeper, raw);
     if (left > leap_before_ns) {
         return 0;
     }
     if (left <= 0) {
-        /* Readers have leapt by themselves; now the line does, and shows the same. */
+        /* Readers have already leapt by themselves. Now the line leaps and shows the same. */
         c->value += c->leap_ns;
         for (int i = 0; i < keeper->source_count; i++) {
             ictusi_upstream_leap(&keeper->sources[i], c->leap_ns);
@@ -386,7 +373,8 @@ int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
     return raw + left + leap_after_ns;
 }
 
-/* How far the system clock is ahead of this one, ns: for those who look, not for the loop. */
+/* Note how far the system clock is ahead of this one (ns). It is only for display and not used
+ * by the loop. */
 static void keeper_show_offset(struct keeper *keeper, int64_t now)
 {
     keeper->system_offset_ns =
@@ -400,7 +388,7 @@ double ictusi_keeper_offset(struct keeper *keeper)
     return keeper->system_offset_ns;
 }
 
-/* The same line as before, in another state. */
+/* Publish the same line in another state. */
 static void keeper_republish(struct keeper *keeper, int64_t now)
 {
     if (keeper->published) {
@@ -411,10 +399,10 @@ static void keeper_republish(struct keeper *keeper, int64_t now)
 }
 
 /*
- * After each poll: choose, build the next line from now on, and publish it whole. Readers
- * extrapolate the line that they have. The order matters: consensus, state, value (which may be
- * refused by --maxchange, so that nothing of a line that goes too far is published), elapsed, then
- * uncertainty. A reader sees all or nothing, by the page's own lock.
+ * Called after each poll: choose, build the next line from now on, and publish it as a whole.
+ * Readers extrapolate the line that they have. The order is consensus, state, value, elapsed,
+ * uncertainty. The value may be refused by --maxchange, and then nothing of the new line is
+ * published. By the page's two slots, a reader sees all of a line or nothing.
  */
 void ictusi_keeper_update(struct keeper *keeper)
 {
@@ -432,7 +420,7 @@ void ictusi_keeper_update(struct keeper *keeper)
     next.slope = c->frequency * 1e-9;
     keeper_set_value(keeper, &next, keeper->published ? plain_clock(keeper, now) : 0);
     if (ictusi_keeper_changed_too_far(keeper)) {
-        /* The daemon ends here. Its readers keep the clock they had, but no promise about it. */
+        /* The daemon ends here. Readers keep the clock that they had, but without any promise. */
         keeper->clock.state = ICTUS_LOCK_UNLOCKED;
         ictusi_page_publish(&keeper->page, &keeper->clock);
         return;
@@ -442,7 +430,7 @@ void ictusi_keeper_update(struct keeper *keeper)
     next.pf_ns2_per_s = c->pf;
     next.ff_ns2_per_s2 = c->ff;
     next.walk_ns2_per_s3 = keeper->sources[keeper->selected].discipline.walk_ns2_per_s3;
-    /* An estimate outside the interval that holds the truth is as wrong as its far end. */
+    /* An estimate outside the interval that contains the truth is as wrong as its far end. */
     next.bound_ns = fmax(c->high_ns - c->offset_ns, c->offset_ns - c->low_ns);
     next.bound_rate = fmax(c->rate_high - c->frequency, c->frequency - c->rate_low);
     next.good_until = now + (int64_t)(1e9 * (grace * interval_in_force(keeper) + grace_s));
@@ -453,16 +441,14 @@ void ictusi_keeper_update(struct keeper *keeper)
     ictusi_page_publish(&keeper->page, &keeper->clock);
 }
 
-/*
- * What happened to the machine since the last look. During a suspend the raw clock stood still: all
- * that was learned of offsets is wrong by that.
- */
+/* Note what happened to the machine since the last call. While it was suspended the raw clock
+ * stood still, so everything that was learned about offsets is wrong by that time. */
 unsigned ictusi_keeper_watch(struct keeper *keeper)
 {
     unsigned events = 0;
     if (keeper->base.stepped != keeper->seen_steps) {
         events |= TIMEBASE_STEPPED;
-        keeper->system_steps++; /* the raw clock does not care */
+        keeper->system_steps++; /* the raw clock is not affected */
     }
     if (keeper->base.suspended != keeper->seen_sleeps) {
         events |= TIMEBASE_SUSPENDED;

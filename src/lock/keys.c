@@ -20,9 +20,9 @@ static void key_digest(const struct key *key, const uint8_t *bytes, size_t lengt
                        uint8_t out[DIGEST_BYTES])
 {
     /*
-     * AES-CMAC (RFC 4493), which RFC 8573 puts in place of NTP's MD5: keys of 16 or 32 bytes, a
-     * digest of 16. The key schedule is made anew for each packet and leaves this function with the
-     * stack.
+     * AES-CMAC (RFC 4493), with which RFC 8573 replaces NTP's MD5: keys of 16 or 32 bytes and a
+     * digest of 16. The key schedule is computed for each packet and is gone with the stack of this
+     * function.
      */
     if (key->length == 16) {
         struct cmac_aes128_ctx context;
@@ -37,7 +37,7 @@ static void key_digest(const struct key *key, const uint8_t *bytes, size_t lengt
     }
 }
 
-/* In constant time: how many bytes of a forged digest were right must not be measurable. */
+/* In constant time, so that the number of correct bytes of a forged digest cannot be measured. */
 static bool digest_equal(const uint8_t *a, const uint8_t *b)
 {
     return memeql_sec(a, b, DIGEST_BYTES) != 0;
@@ -67,10 +67,8 @@ static bool digest_equal(const uint8_t *a, const uint8_t *b)
 
 static int keys_supported(struct ictus_why *why)
 {
-    /*
-     * A key file is refused. The digest of zeros above is then never compared: anybody could forge
-     * it.
-     */
+    /* Key files are refused, so that the digest of zeros above is never compared. Anybody could
+     * forge it. */
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                          "symmetric keys need libnettle, and this program was built without it");
 }
@@ -85,7 +83,7 @@ static int hex_digit(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* Exactly as many digits as the key has: a short one is a mistake, not a weaker key. */
+/* The number of digits must be exactly the key's. A short key is a mistake, not a weaker key. */
 static bool keys_read_hex(const char *text, size_t wanted, uint8_t *bytes)
 {
     if (strlen(text) != 2 * wanted) {
@@ -103,10 +101,10 @@ static bool keys_read_hex(const char *text, size_t wanted, uint8_t *bytes)
 }
 
 /*
- * @return 1 a key, 0 an empty line, negative: malformed "ID TYPE HEX:DIGITS" as in chrony's key
- * files. ID 0 is not a key, since a packet with key 0 and no digest is a crypto-NAK. MD5 and SHA1,
- * which those files may hold, are malformed here: a key that is ignored would leave a server
- * unprotected without a word.
+ * Parse a line "ID TYPE HEX:DIGITS" of chrony's key files. ID 0 is not a key, because a packet with
+ * key 0 and no digest is a crypto-NAK. MD5 and SHA1, which those files may contain, are errors
+ * here: ignoring a key would silently leave a server unprotected. @return 1: a key, 0: an empty
+ * line, negative: malformed
  */
 static int key_read_line(char *line, struct key *key)
 {
@@ -129,10 +127,8 @@ static int key_read_line(char *line, struct key *key)
     return key->length && hex && keys_read_hex(secret + 4, key->length, key->bytes) ? 1 : -1;
 }
 
-/*
- * Pointers into the list go stale when it grows: keys are found (ictusi_keys_find) only after all
- * are read.
- */
+/* Pointers into the list become invalid when it grows. Keys are therefore looked up
+ * (ictusi_keys_find()) only after all of them have been read. */
 static int keys_add(struct keys *keys, const struct key *key)
 {
     struct key *grown = realloc(keys->list, (keys->count + 1) * sizeof(*grown));
@@ -159,10 +155,8 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
                              strerror(errno));
     }
     struct stat info;
-    /*
-     * Looked at after it was opened, so that the file cannot be exchanged in between. A group may
-     * read the keys, so that a daemon that is not root can.
-     */
+    /* The file is checked after it was opened, so that it cannot be replaced in between. The
+     * group may read the keys, so that a daemon that does not run as root can. */
     if (fstat(fileno(file), &info) < 0 || (info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
         err = ictus_because(why, ICTUS_ERR_PERMISSION,
                             "%s can be read or written by others; run 'chmod 600' on it and change "
@@ -182,7 +176,7 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
         }
     }
     (void)fclose(file);
-    /* A compiler may leave out a memset of what is not read again. */
+    /* A compiler may omit a memset() of memory that is not read again. */
     explicit_bzero(line, sizeof(line));
     if (err) {
         ictusi_keys_free(keys);
@@ -210,7 +204,7 @@ const struct key *ictusi_keys_find(const struct keys *keys, uint32_t id)
     return NULL;
 }
 
-/* RFC 5905, 7.3: the key's number in network order, then the digest of everything before it. */
+/* RFC 5905, 7.3: the key's id in network order, then the digest of everything before it. */
 size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -220,10 +214,8 @@ size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
     return length + KEY_MAC_BYTES;
 }
 
-/*
- * Everything before the digest's key number was signed; a digest of another length is another
- * algorithm's.
- */
+/* Everything before the key id was signed. A digest of another length belongs to another
+ * algorithm. */
 bool ictusi_key_verify(const struct key *key, const uint8_t *bytes, size_t mac_offset,
                        size_t digest_length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric keys: AES-CMAC authenticators of NTP packets (RFC 8573) through libnettle. The key
- * file is chrony's: "ID AES128|AES256 HEX:0123..." a line, # for comments. Built without libnettle,
- * every key is refused.
+ * Symmetric keys: AES-CMAC authenticators of NTP packets (RFC 8573) by means of libnettle. The key
+ * file has chrony's format: "ID AES128|AES256 HEX:0123..." on each line, and # for comments. If
+ * built without libnettle, all keys are refused.
  */
 #ifndef ICTUS_LOCK_KEYS_H
 #define ICTUS_LOCK_KEYS_H
@@ -26,19 +26,19 @@ struct keys {
 };
 
 /* Read a key file. @return ICTUS_OK, ICTUS_ERR_ARG (no such file), ICTUS_ERR_IO, ICTUS_ERR_FORMAT
- * (file and line named) ... */
+ * (names file and line), ... */
 int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why);
 
-/* Forget the keys, wiping them. */
+/* Wipe and release the keys. */
 void ictusi_keys_free(struct keys *keys);
 
-/* NULL when there is none of that id. */
+/* Find a key by its id, or return NULL. */
 const struct key *ictusi_keys_find(const struct keys *keys, uint32_t id);
 
-/* Append the authenticator to a packet: KEY_MAC_BYTES after length. @return the new length */
+/* Append the authenticator, KEY_MAC_BYTES, to a packet of this length. @return the new length */
 size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length);
 
-/* Whether the authenticator at mac_offset is this key's; in constant time. */
+/* Return, in constant time, whether the authenticator at mac_offset is this key's. */
 bool ictusi_key_verify(const struct key *key, const uint8_t *bytes, size_t mac_offset,
                        size_t digest_length);
 

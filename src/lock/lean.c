@@ -5,17 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Contrasts count for so many exchanges, and are believed from so many on. */
+/* Contrasts are remembered for about this many exchanges, and used from this many on. */
 static const double memory = 512.0;
 static const double enough = 32.0;
 
-/* Neighbouring contrasts share two exchanges of three, which the standard error must not ignore. */
+/* Neighbouring contrasts share two of their three exchanges, which the standard error must allow
+ * for. */
 static const double shared_points = 1.5;
 
-/* A slope below so many standard errors may be chance. */
+/* A slope of fewer than this many standard errors may be due to chance. */
 static const double significant = 4.0;
 
-/* Rounding of stamps, beside the waits. */
+/* Rounding error of stamps, in ns. */
 static const double grain_ns = 15.0;
 
 void ictusi_lean_reset(struct lean *lean)
@@ -24,8 +25,8 @@ void ictusi_lean_reset(struct lean *lean)
 }
 
 /*
- * Three exchanges in a row: the middle one against the line through its neighbours. That removes
- * the offset and the frequency, whatever they are, and needs no clock that was estimated before.
+ * Compare the middle one of three consecutive exchanges with the line through its neighbours. This
+ * removes offset and frequency, whatever they are, so that no clock needs to be estimated first.
  */
 static void lean_contrast(struct lean *lean, const struct lean_point *p, const struct lean_point *q,
                           const struct lean_point *r)
@@ -37,7 +38,7 @@ static void lean_contrast(struct lean *lean, const struct lean_point *p, const s
     const double d = q->excess_ns - first * p->excess_ns - last * r->excess_ns;
     const double o = -first * (double)(p->offset_ns - q->offset_ns) -
                      last * (double)(r->offset_ns - q->offset_ns);
-    /* Waits cannot move it further than this: a clock was set, or the route changed. */
+    /* Waits cannot cause more than this. Otherwise a clock was set or the route changed. */
     const double most =
         (q->excess_ns + first * p->excess_ns + last * r->excess_ns) / 2.0 + 2.0 * grain_ns;
     if (fabs(o) > most) {
@@ -46,10 +47,8 @@ static void lean_contrast(struct lean *lean, const struct lean_point *p, const s
     const double fade = 1.0 - 1.0 / memory;
     lean->weight = fade * lean->weight + 1.0;
     lean->dd = fade * lean->dd + d * d;
-    /*
-     * Sums of a regression of offset contrasts on delay contrasts, through the origin: a contrast
-     * of neither has no constant.
-     */
+    /* Sums of a regression of offset contrasts on delay contrasts. It goes through the origin,
+     * because contrasts have no constant part. */
     lean->od = fade * lean->od + o * d;
     lean->oo = fade * lean->oo + o * o;
 }
@@ -68,9 +67,9 @@ void ictusi_lean_add(struct lean *lean, const struct lean_point *point)
 }
 
 /*
- * For exponential waits of means a and b the slope of offset on delay is (a^2 - b^2) / 2(a^2 +
- * b^2), and the share that the means differ by is (a - b) / 2(a + b): with r = a/b, one from the
- * other.
+ * For exponential waits with means a and b, the slope of offset on delay is (a^2 - b^2) / 2(a^2 +
+ * b^2), and the share is (a - b) / 2(a + b). Both depend only on a/b, so the share follows from the
+ * slope.
  */
 static double lean_share_of_slope(double slope)
 {
@@ -82,7 +81,7 @@ static double lean_share_of_slope(double slope)
 double ictusi_lean_share(const struct lean *lean, double *share_sd)
 {
     *share_sd = 0.0;
-    /* Delays that vary by no more than the stamps' rounding show nothing of where messages wait. */
+    /* Delays that vary by no more than the rounding of stamps do not show where messages wait. */
     if (lean->weight < enough || lean->dd <= grain_ns * grain_ns * lean->weight) {
         return 0.0;
     }
@@ -94,9 +93,7 @@ double ictusi_lean_share(const struct lean *lean, double *share_sd)
         return 0.0;
     }
     *share_sd = error;
-    /*
-     * Shrunk towards 0, and 0 at the limit of significance: the clock does not jump when the limit
-     * is passed.
-     */
+    /* The share shrinks towards 0 and is 0 at the limit of significance, so that the clock does
+     * not jump when the limit is passed. */
     return (1.0 - pow(significant / z, 2.0)) * lean_share_of_slope(slope);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do the waits lean to one way? An exchange that waits a there and b on its way back has a delay
- * that is a + b above the smallest and an offset that is wrong by (a - b)/2. Where both ways wait
- * alike the two are not correlated; where only one does, the offset moves by half of each
- * nanosecond of delay, and that can be taken out of it. Pure.
+ * Finds out whether waits lean to one direction. An exchange that waits a on the way out and b on
+ * the way back has a delay of a + b above the smallest and an offset error of (a - b)/2. If both
+ * directions wait alike, the two are not correlated. If only one waits, the offset moves by half of
+ * each nanosecond of delay, and this can be subtracted. Pure.
  */
 #ifndef ICTUS_LOCK_LEAN_H
 #define ICTUS_LOCK_LEAN_H
@@ -16,7 +16,7 @@ struct lean_point {
     double excess_ns;  /* of the delay above the smallest */
 };
 
-/* Sums of squares and products of contrasts, older ones fading. */
+/* Sums of squares and products of contrasts. Older contrasts fade. */
 struct lean {
     struct lean_point last[2];
     int points;
@@ -29,10 +29,8 @@ void ictusi_lean_reset(struct lean *lean);
 /* Learn from the next exchange, which must be later than the last one. */
 void ictusi_lean_add(struct lean *lean, const struct lean_point *point);
 
-/*
- * What share of the excess delay the offset is wrong by, in [-0.5, 0.5], and 0 where the
- * correlation might be chance. share_sd: its standard deviation.
- */
+/* Return the share of the excess delay by which the offset is wrong, in [-0.5, 0.5], or 0 if the
+ * correlation may be due to chance. share_sd: its standard deviation. */
 double ictusi_lean_share(const struct lean *lean, double *share_sd);
 
 #endif

@@ -12,13 +12,13 @@ struct lookup {
     char host[256], port[8];
     struct addrinfo hints;
     struct gaicb request;
-    atomic_int holders; /* who asked, and the C library's thread until it has told the end */
+    atomic_int holders; /* the caller, and the C library's thread until it has reported the end */
 };
 
 /*
- * Two hold a lookup, and either may be the last: who asked can give up first, the resolver's thread
- * can finish first. The counter's default order (sequentially consistent) makes what the thread
- * wrote into the request visible to whoever frees it.
+ * A lookup has two holders, and either may be the last: the caller may give up first, or the
+ * resolver's thread may finish first. The counter's default memory order (sequentially consistent)
+ * makes what the thread wrote into the request visible to the one that frees it.
  */
 static void lookup_release(struct lookup *l)
 {
@@ -30,7 +30,7 @@ static void lookup_release(struct lookup *l)
     }
 }
 
-/* In a thread of the C library, which writes to the request until then. */
+/* Called in a thread of the C library, which may write to the request until then. */
 static void lookup_told(union sigval lookup)
 {
     lookup_release(lookup.sival_ptr);
@@ -40,15 +40,15 @@ bool ictusi_lookup_numeric(const char *host)
 {
     struct in6_addr v6;
     struct in_addr v4;
-    /* A scope after the address, fe80::1%eth0, is for the resolver. */
+    /* A scope after the address, as in fe80::1%eth0, is left to the resolver. */
     return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1;
 }
 
 /*
- * getaddrinfo() may block for a minute where a name server does not answer, during which a daemon
- * of one thread would neither poll nor correct its clock. AI_ADDRCONFIG leaves out families that
- * the machine has no address of; a numeric address must not be judged by that, as loopback does not
- * count.
+ * getaddrinfo() may block for a minute if a name server does not answer. Meanwhile a daemon with
+ * one thread could neither poll nor correct its clock. AI_ADDRCONFIG leaves out address families
+ * that the machine does not use. It must not be applied to numeric addresses, because it ignores
+ * loopback addresses.
  */
 struct lookup *ictusi_lookup_start(const char *host, const char *port)
 {
@@ -69,7 +69,8 @@ struct lookup *ictusi_lookup_start(const char *host, const char *port)
                             .sigev_notify_function = lookup_told,
                             .sigev_value.sival_ptr = l};
     if (getaddrinfo_a(GAI_NOWAIT, list, 1, &told)) {
-        lookup_release(l); /* without memory: what was begun all the same is told, or lost */
+        lookup_release(l); /* out of memory: if the request was started nevertheless, its end is
+                              reported, or it leaks */
         return NULL;
     }
     return l;
@@ -86,17 +87,15 @@ enum lookup_state ictusi_lookup_check(struct lookup *lookup, const struct addrin
     return *addresses ? LOOKUP_FOUND : LOOKUP_FAILED;
 }
 
-/*
- * Of a request that could be cancelled no end is told, so both holds are given up here; otherwise
- * the resolver's thread gives up its own.
- */
+/* The end of a request that could be cancelled is not reported, so both holds are released here.
+ * Otherwise the resolver's thread releases its own. */
 void ictusi_lookup_end(struct lookup *lookup)
 {
     if (!lookup) {
         return;
     }
     if (gai_cancel(&lookup->request) == EAI_CANCELED) {
-        lookup_release(lookup); /* the end of what was never begun is not told */
+        lookup_release(lookup); /* the end of a request that never began is not reported */
     }
     lookup_release(lookup);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking a name up without waiting for it: a name server may take half a minute to say no. */
+/* Looks up a name in the background, because a name server may take half a minute to fail. */
 #ifndef ICTUS_LOCK_LOOKUP_H
 #define ICTUS_LOCK_LOOKUP_H
 
@@ -10,17 +10,18 @@ struct lookup;
 
 enum lookup_state { LOOKUP_PENDING, LOOKUP_FOUND, LOOKUP_FAILED };
 
-/* Begin; host and port are copied. @return NULL without memory */
+/* Start a lookup. Host and port are copied. @return NULL if memory runs out */
 struct lookup *ictusi_lookup_start(const char *host, const char *port);
 
-/* How it stands. addresses is set when found and lives until the end; code tells why it failed. */
+/* Return the state. *addresses is set when found and stays valid until ictusi_lookup_end().
+ * *code tells why the lookup failed. */
 enum lookup_state ictusi_lookup_check(struct lookup *lookup, const struct addrinfo **addresses,
                                       int *code);
 
-/* Give it up, or away. NULL is legal. */
+/* End a lookup, whether finished or not. NULL is allowed. */
 void ictusi_lookup_end(struct lookup *lookup);
 
-/* Whether a host is an address already. */
+/* Return whether a host is already a numeric address. */
 bool ictusi_lookup_numeric(const char *host);
 
 #endif

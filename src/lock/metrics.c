@@ -28,7 +28,7 @@ enum {
     BODY_BYTES = 65536
 };
 
-/* A connection that asks nothing is closed after this. */
+/* A connection that sends no request is closed after this time (ns). */
 static const int64_t idle_ns = 2000000000;
 
 static int address_split(const char *where, char host[128], const char **port)
@@ -82,11 +82,11 @@ int ictusi_lock_metrics_open(const char *where, int *fd, struct ictus_why *why)
 
 struct connection {
     int fd;
-    int64_t since; /* raw */
+    int64_t since; /* raw time */
 };
 
 struct metrics {
-    int listener, ends[2]; /* a pipe whose end tells the thread to stop */
+    int listener, ends[2]; /* a pipe whose closing tells the thread to stop */
     size_t (*text)(void *context, char *to, size_t size);
     void *context;
     pthread_t thread;
@@ -103,7 +103,8 @@ static void connection_drop(struct metrics *m, int which)
     m->count--;
 }
 
-/* A new one takes the oldest one's place when all are taken: idle ones keep nobody out. */
+/* If all places are taken, a new connection replaces the oldest one, so that idle ones keep
+ * nobody out. */
 static void connection_take(struct metrics *m)
 {
     const int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -129,14 +130,15 @@ static void connection_answer(struct metrics *m, int fd)
                            "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
                            "Content-Length: %zu\r\n\r\n",
                            length);
-    /* Both fit a fresh socket's buffer; a reader that goes away is no signal. */
+    /* Both parts fit the buffer of a new socket. MSG_NOSIGNAL avoids a signal if the reader has
+     * gone. */
     if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_MORE) == (ssize_t)n) {
         (void)send(fd, m->body, length, MSG_NOSIGNAL);
     }
     (void)shutdown(fd, SHUT_WR);
 }
 
-/* Serve until the pipe ends. */
+/* Serve until the other end of the pipe is closed. */
 static void *metrics_run(void *context)
 {
     struct metrics *m = context;
@@ -232,7 +234,7 @@ static void metrics_gauge(struct text *text, const char *name, const char *help,
                 name, help, name, name, value);
 }
 
-/* Label values may not hold quotes or backslashes as they are. */
+/* Label values must not contain quotes, backslashes or line feeds. */
 static void metrics_label(const char *name, char safe[64])
 {
     size_t i = 0;
@@ -270,7 +272,7 @@ static void metrics_put_sources(struct text *text, const struct ictus_lock_statu
     }
 }
 
-/* What happened to each source since the start. */
+/* The counts of events of each source since the start. */
 static void metrics_put_counters(struct text *text, const struct ictus_lock_status *s)
 {
     static const struct {

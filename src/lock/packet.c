@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Seconds from 1900, where NTP counts from, to 1970. */
+/* Seconds from 1900, where NTP's time begins, to 1970. */
 static const int64_t era_offset_s = INT64_C(2208988800);
 static const int64_t ns_per_s = INT64_C(1000000000);
 
@@ -33,13 +33,13 @@ static void packet_put64(uint8_t *bytes, uint64_t value)
     packet_put32(bytes + 4, (uint32_t)value);
 }
 
-/* The 16.16 short format is unsigned seconds. */
+/* The 16.16 short format counts unsigned seconds. */
 static double short_to_ns(uint32_t value)
 {
     return (double)value / 65536.0 * 1e9;
 }
 
-/* Rounded up: a root distance must not shrink on its way. */
+/* Rounded up, because a root distance must not shrink. */
 static uint32_t short_from_ns(double ns)
 {
     const double units = ns / 1e9 * 65536.0;
@@ -53,9 +53,9 @@ static uint32_t short_from_ns(double ns)
 }
 
 /*
- * RFC 5905, section 7.3 (figure 8), in network order. Leap, version and mode share the first byte
- * with 2, 3 and 3 bits; poll and precision are powers of two of a second. What the values mean is
- * judged by the checks below: any 48 bytes can be decoded.
+ * RFC 5905, section 7.3 (figure 8), in network order. Leap, version and mode share the first byte,
+ * with 2, 3 and 3 bits. Poll and precision are powers of two of a second. Any 48 bytes can be
+ * decoded. The checks below judge the values.
  */
 bool ictusi_packet_decode(const uint8_t *bytes, size_t length, struct packet *packet)
 {
@@ -94,11 +94,11 @@ void ictusi_packet_encode(const struct packet *packet, uint8_t bytes[PACKET_BYTE
 }
 
 /*
- * What follows the header: extension fields (RFC 5905, section 7.5; RFC 7822), each with its type,
- * its own length and at least 16 bytes, then perhaps an authenticator of a key id and 16 or 20
- * bytes. Nothing marks where the fields end, so a rest of at most 24 bytes is taken for the
- * authenticator. Lengths come from the network: each is checked before a byte that it promises is
- * read.
+ * What follows the header is a number of extension fields (RFC 5905, section 7.5; RFC 7822), each
+ * with a type, its own length and at least 16 bytes. An authenticator may follow, which is a key id
+ * and 16 or 20 bytes. Nothing marks the end of the fields, so a rest of at most 24 bytes is taken
+ * as the authenticator. Lengths come from the network, so each is checked before the bytes that it
+ * promises are read.
  */
 bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_mac *mac)
 {
@@ -118,7 +118,7 @@ bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_ma
     if (rest == 0) {
         return true;
     }
-    /* A lone key id is a crypto-NAK; anything else between is not an authenticator. */
+    /* A lone key id is a crypto-NAK. Other lengths below MAC_MIN are not an authenticator. */
     if (rest != KEY_ID_BYTES && rest < MAC_MIN) {
         return false;
     }
@@ -131,8 +131,8 @@ bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_ma
 
 /*
  * RFC 5905, section 6: 32 bits of seconds since 1900, modulo an era of 2^32 s (136 years), and 32
- * bits of fraction, of 233 ps each, rounded to the nearest. A stamp of 0 stands for "unknown", so
- * the one instant of each era that would be 0 is sent as the next.
+ * bits of fraction in units of 233 ps, rounded to the nearest. A stamp of 0 means "unknown", so the
+ * one instant of each era that would be 0 is sent as the next one.
  */
 uint64_t ictusi_packet_stamp(int64_t unix_ns)
 {
@@ -149,13 +149,11 @@ uint64_t ictusi_packet_stamp(int64_t unix_ns)
     return stamp ? stamp : 1;
 }
 
-/*
- * A stamp does not say its era. It is taken for the instant nearest to the pivot, so it is read
- * right for as long as the pivot is wrong by less than 68 years.
- */
+/* A stamp does not contain its era. It is taken as the instant nearest to the pivot, which is
+ * right as long as the pivot is wrong by less than 68 years. */
 int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
 {
-    /* The difference to the pivot in wire units, taken modulo an era, is the nearest one. */
+    /* The difference to the pivot in the packet's units, modulo an era, is the smallest one. */
     const uint64_t pivot = ictusi_packet_stamp(pivot_ns);
     const int64_t units = (int64_t)(stamp - pivot);
     const int64_t seconds = units >> 32;
@@ -165,12 +163,11 @@ int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
 }
 
 /*
- * RFC 5905, section 8: a reply must give back the stamp that the request carried, which nobody
- * knows who does not see the requests. In interleaved mode it gives back the receive stamp of the
- * request instead, and its transmit stamp is that of the reply before. The origin must be one of
- * the two random stamps that went out with this request (RFC 9769: its transmit stamp in basic
- * mode, its receive stamp in interleaved mode). 64 random bits are what keeps a sender who cannot
- * see the request from answering it, and an answer to an earlier request from counting.
+ * RFC 5905, section 8, and RFC 9769: the origin of a reply must be one of the two random stamps
+ * that were sent with this request, its transmit stamp in basic mode and its receive stamp in
+ * interleaved mode. In interleaved mode the reply's transmit stamp is that of the previous reply.
+ * The 64 random bits keep a sender who cannot see the request from answering it. They also keep an
+ * answer to an earlier request from counting.
  */
 enum packet_fault ictusi_packet_check_header(const struct packet *reply,
                                              const struct packet_request *request,
@@ -193,9 +190,9 @@ enum packet_fault ictusi_packet_check_header(const struct packet *reply,
 }
 
 /*
- * What a server says of itself. Stratum 0 with a reference id is a kiss code (RFC 5905, section
- * 7.4): an order, not a time. Root delay / 2 + root dispersion is how far the server may be from
- * the truth by its own account, which goes into the bound in full.
+ * Check what a server says about itself. Stratum 0 with a reference id is a kiss code (RFC 5905,
+ * section 7.4), which is an order and not a time. Root delay / 2 + root dispersion is the server's
+ * own distance to the truth. All of it is added to the bound.
  */
 enum packet_fault ictusi_packet_check_content(const struct packet *reply, double max_distance_ns)
 {

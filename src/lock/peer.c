@@ -15,14 +15,16 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* The transmit stamp comes with the send or shortly after; never wait longer for it. */
+/* The transmit stamp comes with the send or shortly after. Never wait longer (ns) for it. */
 static const int64_t stamp_wait_ns = 2000000;
 
-/* Replies slower than this many times the usual are lost, but no reply sooner than that. */
+/* A reply is lost if it takes longer than this many usual round trips, but not before
+ * patience_min_s. */
 static const double patience_trips = 8.0;
 static const double patience_min_s = 0.05;
 
-/* A server's hold longer than this makes the frequency difference count: 1 s at 10 ppm is 10 us. */
+/* If a server holds a request longer than this (ns), the frequency difference matters: 1 s at 10
+ * ppm is 10 us. */
 static const int64_t hold_max_ns = INT64_C(1000000000);
 
 enum { REQUEST_BYTES = PACKET_BYTES + KEY_MAC_BYTES, NTP_VERSION = 4, POLL_LOG2 = 6 };
@@ -32,7 +34,7 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     const char *host = text;
     size_t length = strlen(text);
     const char *port = NULL;
-    /* One colon separates a port; several make an IPv6 address without a port. */
+    /* One colon separates a port. Several colons make an IPv6 address without a port. */
     const char *colon = strchr(text, ':');
     if (text[0] == '[') {
         const char *end = strchr(text, ']');
@@ -61,10 +63,8 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/*
- * A connected socket takes datagrams from this server alone, and hears of ports that nobody listens
- * at.
- */
+/* A connected socket receives datagrams from this server only, and reports ports on which nobody
+ * listens. */
 static int peer_connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
     peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -84,7 +84,8 @@ static int peer_connect_one(struct peer *peer, const struct addrinfo *info, stru
     return ICTUS_OK;
 }
 
-/* The card first, if that was asked: where it cannot, the kernel stamps, and why says so. */
+/* Enable hardware stamps if requested. If the card cannot, the kernel stamps instead, and `why`
+ * says so. */
 static void peer_enable_stamps(struct peer *peer, struct ictus_why *why)
 {
     enum stamp_mode mode = peer->options.stamps;
@@ -116,15 +117,16 @@ void ictusi_peer_close(struct peer *peer)
 }
 
 /*
- * t1, t4: raw time of this machine; t2, t3: UTC of the server (all ns). Midpoints are taken as
- * integers: an instant since 1970 has no room in a double, and t2 + t3 none in an int64_t from 2116
- * on.
+ * t1, t4: raw time of this machine. t2, t3: UTC of the server (all in ns). Midpoints are computed
+ * as integers, because a double has no room for an instant since 1970, and from 2116 on t2 + t3
+ * would overflow an int64_t.
  */
 bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample)
 {
     const int64_t trip = exchange->t4 - exchange->t1;
     const int64_t hold = exchange->t3 - exchange->t2;
-    /* The hold is the server's clock, the trip ours: allow for 500 ppm and the stamps' grain. */
+    /* The hold is by the server's clock and the trip by ours. Allow for 500 ppm and the stamps'
+     * resolution. */
     const double slack = 50.0 + 5e-4 * fabs((double)hold);
     if (trip <= 0 || hold < 0 || hold > hold_max_ns || (double)(trip - hold) < -slack) {
         return false;
@@ -132,7 +134,8 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
     memset(sample, 0, sizeof(*sample));
     /*
      * RFC 5905, section 8: offset = ((t2 - t1) + (t3 - t4)) / 2 and delay = (t4 - t1) - (t3 - t2).
-     * The truth lies within half of the delay of that offset, whatever the two ways took.
+     * The true offset differs from it by at most half the delay, however long the two directions
+     * took.
      */
     sample->local = exchange->t1 + trip / 2;
     sample->offset_ns = exchange->t2 + hold / 2 - sample->local;
@@ -148,7 +151,7 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
     return true;
 }
 
-/* Never 0, which stands for no time stamp. */
+/* The result is never 0, which means "no time stamp". */
 static uint64_t peer_random_stamp(void)
 {
     uint64_t value = 0;
@@ -161,10 +164,10 @@ static uint64_t peer_random_stamp(void)
 }
 
 /*
- * Nothing of the client's clock is shown: RFC 9769's stamps may be random. precision 32 means
- * "unknown" and the transmit stamp is random: the request tells nothing that would identify the
- * client or its clock, and an answer cannot be prepared in advance. In interleaved mode the origin
- * names the server's last receive stamp, by which it finds when that answer really left.
+ * The request reveals nothing about the client or its clock. RFC 9769 allows random stamps. The
+ * transmit stamp is random, which also keeps an answer from being prepared in advance, and a
+ * precision of 32 means "unknown". In interleaved mode the origin is the server's last receive
+ * stamp, by which the server finds the time at which its last answer really left.
  */
 static int peer_send_request(struct peer *peer, struct packet_request *request, int64_t *user)
 {
@@ -191,7 +194,8 @@ static int peer_send_request(struct peer *peer, struct packet_request *request, 
     return ictusi_stamp_send(&peer->socket, bytes, length, NULL, user);
 }
 
-/* Where a key is asked for, a reply without one, or with another one, is as good as forged. */
+/* If a key is required, a reply without an authenticator or with another key is treated as
+ * forged. */
 static bool peer_reply_authentic(const struct peer *peer, const uint8_t *bytes,
                                  const struct packet_mac *mac)
 {
@@ -201,9 +205,9 @@ static bool peer_reply_authentic(const struct peer *peer, const uint8_t *bytes,
 }
 
 /*
- * In this order: what costs nothing first; the header with its origin before the digest, so that a
- * flood of forgeries costs no AES; what the server says of itself only after it is known to be the
- * server.
+ * The order of the checks: first those that cost nothing; then the header with its origin, before
+ * the digest, so that a flood of forgeries costs no AES; and what the server says about itself only
+ * after it is known to be the server.
  */
 enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_datagram *datagram,
                                     const struct packet_request *request, struct packet *reply,
@@ -225,16 +229,14 @@ enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_
     return ictusi_packet_check_content(reply, peer->options.max_distance_ns);
 }
 
-/* Whether a refused reply ends the exchange: it is the server's own word, not noise. */
+/* Return whether a refused reply ends the exchange, because it is the server's own statement. */
 static bool final_fault(enum packet_fault fault)
 {
     return fault >= PACKET_KISS;
 }
 
-/*
- * All datagrams that have come, until one answers: others are duplicates, late, or forged, and are
- * counted by fault.
- */
+/* Read all datagrams until one answers. Others are duplicates, late or forged, and are counted
+ * by fault. */
 static int peer_take_replies(struct peer *peer, struct peer_wait *wait)
 {
     struct stamp_datagram datagram = {.bytes = wait->bytes, .size = sizeof(wait->bytes)};
@@ -258,9 +260,8 @@ static int peer_take_replies(struct peer *peer, struct peer_wait *wait)
     return err == ICTUS_ERR_IO ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-/*
- * The transmit stamp of the last request; those of requests before it came too late to be of use.
- */
+/* Read the transmit stamp of the last request. Stamps of earlier requests came too late to be
+ * used. */
 static void peer_take_sent(struct peer *peer, struct peer_wait *wait)
 {
     struct stamps stamps;
@@ -275,7 +276,7 @@ static void peer_take_sent(struct peer *peer, struct peer_wait *wait)
     }
 }
 
-/* @return PEER_PENDING, or what came of it */
+/* @return PEER_PENDING, or the result */
 static int peer_look_for_reply(struct peer *peer, struct peer_wait *wait)
 {
     const bool stamps = peer->socket.mode != STAMP_USER;
@@ -288,9 +289,8 @@ static int peer_look_for_reply(struct peer *peer, struct peer_wait *wait)
         return err;
     }
     const int64_t now = ictusi_timebase_raw_now();
-    /*
-     * The reply came before the transmit stamp of its request: wait a little longer, but no more.
-     */
+    /* The reply came before the transmit stamp of its request, so wait a little longer, but not
+     * more. */
     if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
         wait->deadline = now + stamp_wait_ns;
     }
@@ -305,7 +305,7 @@ static int peer_call_ioctl(int fd, unsigned long request, void *argument)
     return ioctl(fd, request, argument);
 }
 
-/* The card's stamps, if both are there. */
+/* Use the card's stamps if both are available. */
 static bool peer_take_hardware(struct peer *peer, struct timebase *base,
                                const struct peer_wait *wait, struct peer_exchange *exchange)
 {
@@ -320,8 +320,8 @@ static bool peer_take_hardware(struct peer *peer, struct timebase *base,
     return true;
 }
 
-/* Both of the client's stamps of one kind: mixed ones would shift the offset by half the overhead.
- */
+/* Both of the client's stamps are of one kind. Mixed ones would shift the offset by half the
+ * overhead. */
 static void peer_fill_exchange(struct peer *peer, struct timebase *base,
                                const struct peer_wait *wait, struct peer_exchange *exchange)
 {
@@ -344,31 +344,26 @@ static void peer_fill_exchange(struct peer *peer, struct timebase *base,
     }
 }
 
-/*
- * A lost packet should not cost a second where replies take a millisecond. How long to wait for the
- * next reply (s): 8 of the latest round trips, at least 50 ms, at most --timeout.
- */
+/* Learn how long to wait for the next reply (s): 8 of the latest round trips, at least 50 ms and
+ * at most --timeout. A lost packet should not cost a second if replies take a millisecond. */
 static void peer_learn_patience(struct peer *peer, const struct peer_exchange *exchange)
 {
     const double trip_s = (double)(exchange->user4 - exchange->user1) / 1e9;
     const double wanted = fmax(patience_min_s, patience_trips * trip_s);
-    /* Down slowly, so that one quick reply does not make the next one late; up at once. */
+    /* Decrease slowly, so that one quick reply does not make the next one seem late. Increase at
+     * once. */
     peer->patience_s = fmin(peer->options.timeout_s, fmax(wanted, 0.8 * peer->patience_s));
 }
 
-/*
- * How often the clock was set or the machine slept: an exchange over which that changes counts for
- * nothing.
- */
+/* Return how often the clock was set or the machine suspended. An exchange during which this
+ * changes is useless. */
 static unsigned timebase_disturbances(const struct timebase *base)
 {
     return base->stepped + base->suspended;
 }
 
-/*
- * Send a request. The time base is read first: a clock that was set since would make the exchange
- * worthless.
- */
+/* Send a request. The timebase is read first, because an exchange is worthless if the clock was
+ * set since. */
 int ictusi_peer_ask(struct peer *peer, struct timebase *base)
 {
     struct peer_wait *wait = &peer->wait;
@@ -390,22 +385,22 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
 }
 
 /*
- * What the whole exchange gives; in interleaved mode that of the one before.
- *     interleaved: t1, t2, t4 of the exchange before, t3 of this reply
- * The two replies' root distances may differ, and the larger one counts. An exchange that was lost
- * in between leaves before->valid false, and the pair gives nothing.
+ * Compute the sample of the exchange, or in interleaved mode that of the previous exchange:
+ *     interleaved: t1, t2, t4 of the previous exchange, t3 of this reply
+ * The root distances of the two replies may differ, and the larger one counts. If an exchange was
+ * lost in between, before->valid is false and there is no sample.
  */
 static int exchange_conclude(struct peer *peer, const struct peer_exchange *before,
                              struct sample *sample)
 {
     const struct peer_exchange *now = &peer->last;
     if (peer->wait.interleaved) {
-        /* The reply tells when the one before really left. */
+        /* The reply contains the time at which the previous one really left. */
         struct peer_exchange whole = *before;
         /*
-         * Basic replies carry a transmit stamp that was taken before the packet left. The next
-         * reply has the one that the kernel or the card took (RFC 9769), so t1, t2 and t4 are of
-         * the exchange before.
+         * The transmit stamp of a basic reply was taken before the packet left. The next reply
+         * contains the stamp of the kernel or the card (RFC 9769). t1, t2 and t4 are therefore
+         * those of the previous exchange.
          */
         whole.t3 = now->t3;
         whole.root_ns = fmax(before->root_ns, now->root_ns);
@@ -421,10 +416,8 @@ static int exchange_conclude(struct peer *peer, const struct peer_exchange *befo
     return ICTUS_ERR_FORMAT;
 }
 
-/*
- * An exchange during which CLOCK_REALTIME was set, or the machine slept, is dropped whole: kernel
- * stamps of its two ends are on two different scales, and nothing tells by how much.
- */
+/* Drop the exchange if CLOCK_REALTIME was set or the machine suspended during it. The kernel's
+ * stamps of its two ends are then on different scales, and the difference is unknown. */
 int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sample)
 {
     struct peer_exchange now = {0};
@@ -439,7 +432,7 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
     }
     if (err) {
         peer->last.valid = false;
-        /* The path may have become slower than the patience that was learned. */
+        /* The path may have become slower than the learned patience. */
         if (err == ICTUS_ERR_TIMEOUT) {
             peer->patience_s = fmin(peer->options.timeout_s, 2.0 * peer->patience_s);
         }

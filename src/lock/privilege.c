@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping privileges by the system calls themselves: no library is needed for three of them. */
+/* Drops privileges by system calls, because three of them do not need a library. */
 #include "privilege.h"
 
 #include <errno.h>
@@ -12,13 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The user that the packages make for the network clock (contrib/ictus.sysusers). */
+/* The user that the packages create for the network clock (contrib/ictus.sysusers). */
 static const char own_user[] = "ictus";
 
-/*
- * CAP_SYS_TIME is below 32, so the first of the two words of a version 3 header holds it. It is not
- * inheritable: a program that the daemon would start has none.
- */
+/* CAP_SYS_TIME is below 32, so it is in the first of the two words of a version 3 header. It is
+ * not inheritable, so a program that the daemon started would not have it. */
 static int privilege_set_capabilities(bool keep_time)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -32,9 +30,9 @@ static int privilege_set_capabilities(bool keep_time)
 }
 
 /*
- * The groups before the user: after setresuid() there is no privilege left to change them, and the
- * process would keep root's. KEEPCAPS lets the permitted set survive the change of user, from which
- * everything but CAP_SYS_TIME is then dropped.
+ * The groups are dropped before the user, because after setresuid() the privilege to change them is
+ * gone and the process would keep root's groups. KEEPCAPS lets the permitted set survive the change
+ * of user. Everything but CAP_SYS_TIME is then dropped from it.
  */
 static int privilege_become(const struct passwd *entry)
 {
@@ -57,10 +55,8 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
                                    "--user=root: only root can run the daemon as root")
                    : ICTUS_OK;
     }
-    /*
-     * getpwnam_r() says 0 for "no such user" as well, with a null result; an error of the name
-     * service is treated alike, and leads to "nobody" rather than to running as root.
-     */
+    /* getpwnam_r() also returns 0 for "no such user", with a null result. An error of the name
+     * service is treated alike. Both lead to "nobody" and not to running as root. */
     const bool own =
         getpwnam_r(own_user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL;
     const char *name = user ? user : own ? own_user : "nobody";

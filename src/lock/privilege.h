@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Giving up what is no longer needed once everything is open. */
+/* Gives up privileges once everything is open. */
 #ifndef ICTUS_LOCK_PRIVILEGE_H
 #define ICTUS_LOCK_PRIVILEGE_H
 
@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 /*
- * Become another user and drop all capabilities but CAP_SYS_TIME, if that is kept. user NULL means
- * nobody where we are root, else no change; "root" stays. @return ICTUS_OK, ICTUS_ERR_SPEC (no such
- * user) or ICTUS_ERR_PERMISSION
+ * Become another user and drop all capabilities except CAP_SYS_TIME, if that is to be kept. If
+ * `user` is NULL, root becomes the user ictus if it exists, else nobody, and other users do not
+ * change. "root" keeps root. @return ICTUS_OK, ICTUS_ERR_SPEC (no such user) or
+ * ICTUS_ERR_PERMISSION
  */
 int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *why);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gpsd over TCP: TOFF tells when the report of a second came, PPS when its pulse did. */
+/* gpsd over TCP. TOFF reports tell when the serial report of a second arrived, and PPS reports
+ * when its pulse arrived. */
 #include "reference_gpsd.h"
 
 #include "core/container.h"
@@ -18,31 +19,33 @@
 
 enum { BUFFER_BYTES = 16384 };
 
-/* A serial report comes some time within its second; a pulse is exact to its interrupt. */
+/* A serial report arrives at some time within its second. A pulse is exact to the latency of its
+ * interrupt. */
 static const double report_sigma_ns = 2e6;
 static const double report_bound_ns = 1e9;
 static const double pulse_sigma_ns = 1000.0;
 static const double pulse_bound_ns = 1e5;
 static const double stale_ns = 1e10;
 
-/* How long a connection may take to be made, at first and again; and how soon it is tried again. */
+/* Time limits (ms) for connecting at the start and later, and the time (ns) before the next
+ * attempt. */
 enum { PATIENCE_MS = 5000, AGAIN_MS = 300 };
 static const int64_t retry_ns = INT64_C(5000000000);
 
 struct gpsd_reference {
     struct reference base;
     char host[128], port[16];
-    int fd; /* -1: gpsd went away */
+    int fd; /* -1: gpsd has gone */
     int64_t retry_at;
-    bool pulses; /* once pulses come, reports are left alone */
+    bool pulses; /* once pulses arrive, serial reports are ignored */
     size_t length;
     char buffer[BUFFER_BYTES];
 };
 
 /*
- * The number after "key": of a flat JSON object, which these reports are. No JSON parser: keys of
- * gpsd's TOFF and PPS reports are unique within a line, and the quotation marks and the colon in
- * `key` keep "sec" from matching within "real_sec". What is not there fails the sample.
+ * Read the number after "key": of a flat JSON object. No JSON parser is needed. Keys of gpsd's TOFF
+ * and PPS reports are unique within a line, and the quotation marks and the colon in `key` keep
+ * "sec" from matching inside "real_sec". Without the key there is no sample.
  */
 static bool gpsd_number(const char *line, const char *key, int64_t *value)
 {
@@ -57,7 +60,7 @@ static bool gpsd_number(const char *line, const char *key, int64_t *value)
     return end != at && errno == 0;
 }
 
-/* An instant from two members, as "real_sec" and "real_nsec". */
+/* Read an instant from two members, such as "real_sec" and "real_nsec". */
 static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns, int64_t *ns)
 {
     int64_t s = 0, rest = 0;
@@ -66,12 +69,14 @@ static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns
 }
 
 /*
- * TOFF: when a report of the receiver came over its serial line. PPS: when its pulse came, which is
- * what counts to microseconds. Both have the pair of true and system time.
- *     offset = real - raw(clock): "real" is the receiver's time, "clock" CLOCK_REALTIME at that
- * instant A pair that is more than 10 s old, or from before the system's clock was set, is dropped:
- * its system time can no longer be converted to raw time. kernel marks pulses here, which gpsd has
- * stamped well.
+ * TOFF gives the time at which a report of the receiver arrived over its serial line, and PPS the
+ * time of its pulse, which is the one that is exact to microseconds. Both contain a pair of true
+ * and system time:
+ *     offset = real - raw(clock),
+ * where "real" is the receiver's time and "clock" is CLOCK_REALTIME at that instant. A pair is
+ * dropped if it is more than 10 s old or was made before the system's clock was set, because its
+ * system time can no longer be converted to raw time. kernel marks pulses here, which gpsd stamps
+ * well.
  */
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample)
 {
@@ -92,10 +97,8 @@ bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sa
     return true;
 }
 
-/*
- * The socket does not block, so connect() begins and poll() waits, for a bounded time: the daemon's
- * one thread also polls the other sources and slews the clock meanwhile.
- */
+/* The socket is non-blocking, so connect() only begins, and poll() waits for a limited time. The
+ * daemon has one thread, which must also poll the other sources and slew the clock. */
 static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
 {
     int failed = 0;
@@ -111,7 +114,7 @@ static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
         errno = ETIMEDOUT;
         return false;
     }
-    /* A socket is writable after a refusal as well: only this tells them apart. */
+    /* A socket is also writable after a refusal. Only SO_ERROR distinguishes the two. */
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length) == 0) {
         errno = failed;
     }
@@ -132,7 +135,7 @@ static int gpsd_connect(struct gpsd_reference *r, int patience_ms, struct ictus_
         r->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (r->fd >= 0 && (!gpsd_connects(r->fd, a, patience_ms) ||
                            send(r->fd, watch, sizeof(watch) - 1, MSG_NOSIGNAL) < 0)) {
-            /* close() may set errno, and the message is to give the first reason. */
+            /* close() may change errno, but the message must give the first reason. */
             const int reason = errno;
             (void)close(r->fd);
             r->fd = -1;
@@ -174,9 +177,9 @@ static int gpsd_open(const char *argument, struct reference **reference, struct 
 }
 
 /*
- * gpsd went away: it is started again some time, and is asked for now and then. A shorter patience
- * than at the start (300 ms), as this happens between polls of other sources. What the receiver can
- * do may have changed with its restart, so reports count again until a pulse comes.
+ * gpsd has gone. It may be started again, so it is tried from time to time, with a shorter limit
+ * than at the start (300 ms) because this happens between polls of other sources. The receiver may
+ * have other capabilities after its restart, so serial reports count again until a pulse arrives.
  */
 static void gpsd_come_back(struct gpsd_reference *r, int64_t now)
 {
@@ -188,8 +191,8 @@ static void gpsd_come_back(struct gpsd_reference *r, int64_t now)
 }
 
 /*
- * Reports on the serial line come up to a second late by a delay that depends on the number of
- * satellites; next to pulses they would only widen the bound. @return 1 with a sample that counts
+ * Serial reports arrive up to a second late, by a delay that depends on the number of satellites.
+ * Next to pulses they would only widen the bound. @return 1 if the line gives a sample that counts
  */
 static int reference_gpsd_take_line(struct gpsd_reference *r, const char *line,
                                     const struct timebase *base, struct sample *sample)
@@ -201,7 +204,7 @@ static int reference_gpsd_take_line(struct gpsd_reference *r, const char *line,
     return 1;
 }
 
-/* All whole lines that have come; what is left of one stays for the next time. */
+/* Process all complete lines that have arrived. An incomplete line is kept for the next call. */
 static int gpsd_read(struct reference *reference, struct timebase *base, int64_t utc_ns,
                      struct sample *samples, int max)
 {
@@ -213,7 +216,7 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
         gpsd_come_back(r, base->raw);
     }
     while (r->fd >= 0) {
-        /* What the buffer holds here is the beginning of one line, without its end. */
+        /* Here the buffer holds the beginning of a single incomplete line. */
         const size_t room = sizeof(r->buffer) - 1 - r->length;
         const ssize_t got = recv(r->fd, r->buffer + r->length, room, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -235,14 +238,12 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
             }
             start = end + 1;
         }
-        /*
-         * What follows the last newline begins the next line: moved to the front, so that room
-         * never shrinks.
-         */
+        /* The text after the last newline begins the next line. It is moved to the front, so
+         * that the room does not shrink. */
         r->length -= (size_t)(start - r->buffer);
         memmove(r->buffer, start, r->length);
         if (r->length == sizeof(r->buffer) - 1) {
-            r->length = 0; /* a line of 16 KiB is none of gpsd's */
+            r->length = 0; /* a line of 16 KiB cannot be from gpsd */
         }
     }
     return count;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* One line of gpsd's. @return false when it is no time report */
+/* Parse a line from gpsd. @return false if it is not a time report */
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PTP hardware clocks through PTP_SYS_OFFSET_EXTENDED, PPS devices through RFC 2783's fetch. */
+/* PTP hardware clocks by PTP_SYS_OFFSET_EXTENDED, and PPS devices by RFC 2783's fetch. */
 #include "reference_phc.h"
 
 #include "core/container.h"
@@ -17,7 +17,8 @@
 
 enum { PHC_READINGS = 10, TAI_DEFAULT_S = 37 };
 
-/* A pulse's kernel stamp errs by interrupt latency: a start for the learning, and its limit. */
+/* The kernel's stamp of a pulse errs by the interrupt latency (ns): the initial value for
+ * learning, and the limit. */
 static const double pps_sigma_ns = 1000.0;
 static const double pps_bound_ns = 1e5;
 static const double pps_stale_ns = 1.5e9;
@@ -44,9 +45,10 @@ static int64_t ptp_ns(const struct ptp_clock_time *t)
  *     local  = raw((before + after) / 2)
  *     offset = device - TAI offset - local        (ns)
  *     bound  = (after - before) / 2 + 100 ns
- * The device was read somewhere between the two system readings, so that half of their distance
- * bounds the error of the pair; the 100 ns are for the readings' own grain. PTP_SYS_OFFSET (not
- * EXTENDED) has one system reading between two of the device, and its bound would be twice as wide.
+ * The device was read between the two system readings, so that half of their distance bounds the
+ * error of the pair. The 100 ns allow for the resolution of the readings. PTP_SYS_OFFSET (without
+ * EXTENDED) takes one system reading between two readings of the device, and its bound would be
+ * twice as wide.
  */
 bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struct timebase *base,
                        int tai_offset_s, struct sample *sample)
@@ -57,10 +59,8 @@ bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struc
         const int64_t before = ptp_ns(&answer->ts[i][0]);
         const int64_t device = ptp_ns(&answer->ts[i][1]);
         const int64_t width = ptp_ns(&answer->ts[i][2]) - before;
-        /*
-         * The system clock was read before and after the device: the narrowest of the readings says
-         * most.
-         */
+        /* The system clock was read before and after the device. The narrowest pair is the most
+         * accurate. */
         if (width < 0 || width >= best) {
             continue;
         }
@@ -74,7 +74,7 @@ bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struc
     return best != INT64_MAX;
 }
 
-/* PTP hardware clocks show TAI; UTC is less by tai_offset_s. */
+/* PTP hardware clocks show TAI, and UTC = TAI - tai_offset_s. */
 int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *base,
                     int tai_offset_s, struct sample *sample)
 {
@@ -89,12 +89,12 @@ int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *b
 }
 
 /*
- * A pulse says when a second began, not which: that is known from other sources (utc_ns), or from
- * the system clock, which must not be off by half a second.
+ * A pulse tells when a second began, but not which one. That is known from other sources (utc_ns)
+ * or from the system clock, which must be right to half a second:
  *     whole = guess rounded to a second;  offset = whole - local
- * A guess that is off by half a second or more gives a sample that is wrong by whole seconds, and
- * looks as good as any other. That is why a PPS device alone, on a machine whose clock is not set,
- * is of no use, and why the guess is the locked clock's as soon as there is one.
+ * If the guess is off by half a second or more, the sample is wrong by whole seconds and looks as
+ * good as any other. A PPS device alone is therefore useless on a machine whose clock is not set,
+ * and the guess is taken from the locked clock as soon as there is one.
  */
 bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *base, int64_t utc_ns,
                        struct sample *sample)
@@ -107,8 +107,8 @@ bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *ba
     }
     memset(sample, 0, sizeof(*sample));
     sample->local = ictusi_timebase_raw(base, real);
-    /* The pulse marks a whole second: the one nearest to what is known. */
-    /* What is known of now, less the age of the pulse. */
+    /* The pulse marks a whole second, namely the one nearest to the guess. The guess is the time
+     * now, minus the age of the pulse. */
     const int64_t guess = utc_ns ? utc_ns - (base->raw - sample->local) : real;
     const int64_t whole = (guess + second / 2) / second * second;
     sample->offset_ns = whole - sample->local;
@@ -118,21 +118,19 @@ bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *ba
     return true;
 }
 
-/*
- * The kernel keeps the latest edge only and counts edges in assert_sequence. Where several seconds
- * passed since the last read, those in between are lost; they are not needed.
- */
+/* The kernel keeps only the latest edge, and counts edges in assert_sequence. If several seconds
+ * have passed since the last read, the edges between are lost, but they are not needed. */
 int ictusi_pps_read(const struct device_calls *calls, int fd, struct timebase *base, int64_t utc_ns,
                     unsigned *sequence, struct sample *sample)
 {
     struct pps_fdata answer;
     memset(&answer, 0, sizeof(answer));
-    answer.timeout.flags = 0; /* a timeout of 0: what is there now */
+    answer.timeout.flags = 0; /* a timeout of 0 returns the latest edge at once */
     if (calls->ioctl(fd, PPS_FETCH, &answer) < 0) {
         return errno == ETIMEDOUT ? 0 : ICTUS_ERR_IO;
     }
     (void)ictusi_timebase_read(base);
-    /* The same pulse as before: each counts once. */
+    /* Each pulse counts only once. */
     if (answer.info.assert_sequence == *sequence) {
         return 0;
     }
@@ -167,9 +165,9 @@ static void device_close(struct reference *reference)
 }
 
 /*
- * The kernel's TAI offset; unset on most machines, where the present number of leaps holds. TAI -
- * UTC (s). 37 since 2017; with the next leap second the default is off by one until somebody (a PTP
- * daemon, say) sets the kernel's.
+ * Return TAI - UTC in s from the kernel, or the present value (37 since 2017) if the kernel's is
+ * unset, as on most machines. After the next leap second this default is off by one until a
+ * program, such as a PTP daemon, sets the kernel's.
  */
 static int tai_offset(void)
 {
@@ -207,7 +205,7 @@ static int phc_read(struct reference *reference, struct timebase *base, int64_t 
     return max < 1 ? 0 : ictusi_phc_read(&system_calls, d->fd, base, tai_offset(), samples);
 }
 
-/* Rising edges: of receivers these mark the second. */
+/* Use rising edges, because receivers mark the second by them. */
 static int pps_open(const char *argument, struct reference **reference, struct ictus_why *why)
 {
     struct device *d = NULL;

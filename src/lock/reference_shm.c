@@ -15,10 +15,10 @@
 
 enum { SHM_KEY = 0x4e545030, SHM_UNITS = 256, SHM_MODE = 0600, SHM_PUBLIC_UNIT = 2 };
 
-/* A feeder's stamp older than this is what a dead one left. */
+/* A stamp older than this (ns) was left by a feeder that has ended. */
 static const int64_t stale_ns = INT64_C(10000000000);
 
-/* No feeder gives two samples within this. */
+/* No feeder gives two samples within this time (ns). */
 static const int64_t same_ns = 10000;
 
 struct shm_reference {
@@ -27,7 +27,8 @@ struct shm_reference {
     int64_t last; /* local stamp of the last sample */
 };
 
-/* Nanoseconds count if they agree with the microseconds, which old feeders only set. */
+/* Nanoseconds count only if they agree with the microseconds, because old feeders set only the
+ * latter. */
 static bool shm_stamp(time_t s, int us, unsigned ns, int64_t *instant)
 {
     const int64_t fine = ns / 1000 == (unsigned)us ? (int64_t)ns : (int64_t)us * 1000;
@@ -35,11 +36,11 @@ static bool shm_stamp(time_t s, int us, unsigned ns, int64_t *instant)
 }
 
 /*
- * No lock is shared with the feeder, only two conventions (ntpd's refclock 28): `valid` is set last
- * by the feeder and cleared here, and in mode 1 `count` changes around each write. The first fence
- * keeps the copy from being read before valid and count, the second keeps count from being read
- * again before the copy is done. In mode 0 a torn copy cannot be told; the checks of range and age
- * below catch most.
+ * There is no lock in common with the feeder, only two conventions (ntpd's refclock 28): the feeder
+ * sets `valid` last and it is cleared here, and in mode 1 `count` changes around each write. The
+ * first fence keeps the copy from being read before valid and count, and the second one keeps count
+ * from being read again before the copy is complete. In mode 0 a torn copy cannot be detected. The
+ * checks of range and age below catch most of them.
  */
 int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct sample *sample)
 {
@@ -50,10 +51,8 @@ int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct s
     atomic_thread_fence(memory_order_acquire);
     const struct shm_segment copy = *segment;
     atomic_thread_fence(memory_order_acquire);
-    /*
-     * The protocol of mode 1: the feeder counts up before and after it writes. An equal count
-     * before and after the copy means that the copy is of one sample.
-     */
+    /* In mode 1 the feeder increments count before and after it writes. An equal count before
+     * and after the copy means that the copy is of a single sample. */
     if ((copy.mode == 1 && segment->count != count) || !segment->valid) {
         return 0;
     }
@@ -69,7 +68,7 @@ int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct s
     memset(sample, 0, sizeof(*sample));
     sample->local = ictusi_timebase_raw(base, real);
     sample->offset_ns = reference - sample->local;
-    /* What the feeder calls its precision is a claim, not a measurement: noise is learnt. */
+    /* The feeder's precision is a claim and not a measurement, so the noise is learned. */
     const int precision = copy.precision < -30 ? -30 : copy.precision > 0 ? 0 : copy.precision;
     sample->bound_ns = ldexp(1e9, precision) + 1000.0;
     sample->sigma_ns = fmin(1e6, ldexp(1e9, precision)) / 4.0;
@@ -84,10 +83,8 @@ static int shm_open_unit(const char *argument, struct reference **reference, str
         return ictus_because(why, ICTUS_ERR_SPEC, "shm:%.40s: must be a unit between 0 and %d",
                              argument, SHM_UNITS - 1);
     }
-    /*
-     * By ntpd's convention units 0 and 1 belong to root, and anybody may feed the others: whoever
-     * can write to a segment sets this clock.
-     */
+    /* By ntpd's convention units 0 and 1 belong to root, and anybody may feed the others.
+     * Whoever can write to a segment sets this clock. */
     const int mode = unit < SHM_PUBLIC_UNIT ? SHM_MODE : SHM_MODE | 0066;
     const int id = shmget(SHM_KEY + (int)unit, sizeof(struct shm_segment), IPC_CREAT | mode);
     if (id < 0) {
@@ -113,7 +110,7 @@ static int shm_read(struct reference *reference, struct timebase *base, int64_t 
     struct shm_reference *r = container_of(reference, struct shm_reference, base);
     (void)utc_ns;
     (void)ictusi_timebase_read(base);
-    /* The same stamp once more comes out a little different through another pair of readings. */
+    /* Converted with another pair of readings, the same stamp would differ slightly. */
     if (max < 1 || !ictusi_shm_take(r->segment, base, samples) ||
         llabs(samples->local - r->last) < same_ns) {
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ntpd's shared memory segment, as gpsd and others feed it. */
+/* ntpd's shared memory segment, which gpsd and other programs feed. */
 #ifndef ICTUS_LOCK_REFERENCE_SHM_H
 #define ICTUS_LOCK_REFERENCE_SHM_H
 
@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The segment's layout is fixed by its users (ntpd's refclock_shm). */
+/* The layout of the segment is fixed by its users (ntpd's refclock_shm). */
 struct shm_segment {
-    int mode; /* 1: count is odd or differs while the feeder writes */
+    int mode; /* 1: count changes while the feeder writes */
     volatile int count;
     time_t reference_s;
     int reference_us;
@@ -26,7 +26,7 @@ struct shm_segment {
     int dummy[8];
 };
 
-/* Take the newest sample out. @return 1, or 0 when there is none or it was being written */
+/* Take the newest sample. @return 1, or 0 if there is none or it was being written */
 int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct sample *sample);
 
 #endif

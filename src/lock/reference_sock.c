@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chrony's SOCK: a feeder sends one datagram a sample to a socket that we own. */
+/* chrony's SOCK: a feeder sends one datagram for each sample to a socket that we own. */
 #include "reference_sock.h"
 #include "core/container.h"
 #include "reference.h"
@@ -17,10 +17,11 @@
 
 enum { SOCK_MAGIC = 0x534f434b };
 
-/* A pulse names no second: only the offset within one counts. */
+/* A pulse does not tell the second, so only the offset within a second counts. */
 static const double pulse_max_s = 0.5;
 
-/* Nothing says how good a feeder is: begin with this, the discipline learns the rest. */
+/* Nothing tells how accurate a feeder is. These are initial values (ns); the discipline learns
+ * the rest. */
 static const double sigma_ns = 1000.0;
 static const double bound_ns = 1e6;
 static const double stale_ns = 1e10;
@@ -33,10 +34,10 @@ struct sock_reference {
 
 /*
  *     offset (s) = true time - system time, at the system time `time`
- * Of a pulse only the offset modulo a second is known, and the second is chosen so that the result
- * is within half a second of the guess (what the locked clock says of that instant):
+ * For a pulse only the offset modulo a second is known. The second is chosen so that the result is
+ * within half a second of the guess, which is what the locked clock shows at that instant:
  *     reference = guess + ((phase - guess) mod 1 s, in [-0.5 s, 0.5 s))
- * The modulus of a negative number is negative in C, hence the additions of whole seconds.
+ * In C the remainder of a negative number is negative, hence the additions of whole seconds.
  */
 bool ictusi_sock_sample(const struct sock_message *message, size_t length, struct timebase *base,
                         int64_t utc_ns, struct sample *sample)
@@ -56,7 +57,8 @@ bool ictusi_sock_sample(const struct sock_message *message, size_t length, struc
     sample->local = ictusi_timebase_raw(base, real);
     int64_t reference = real + llround(message->offset * 1e9);
     if (message->pulse) {
-        /* Which second it was, the clock so far has to say; without one the system's clock. */
+        /* The clock that is already locked tells which second it was. Without one, the system's
+         * clock does. */
         if (fabs(message->offset) > pulse_max_s) {
             return false;
         }
@@ -88,7 +90,7 @@ static int sock_open(const char *argument, struct reference **reference, struct 
     (void)snprintf(r->address.sun_path, sizeof(r->address.sun_path), "%s", argument);
     struct stat info;
     if (lstat(argument, &info) == 0 && S_ISSOCK(info.st_mode)) {
-        (void)unlink(argument); /* what an earlier run left */
+        (void)unlink(argument); /* left by an earlier run */
     }
     r->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (r->fd < 0 || bind(r->fd, (const struct sockaddr *)&r->address, sizeof(r->address)) < 0) {

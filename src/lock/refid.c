@@ -9,7 +9,7 @@ enum { ADDRESS_BYTES = 16 };
 #ifdef ICTUS_HAVE_NETTLE
 #include <nettle/md5.h>
 
-/* MD5 only shortens the address here; nothing is kept secret or authenticated by it. */
+/* MD5 only shortens the address here. Nothing is kept secret or authenticated by it. */
 static uint32_t refid_hash(const uint8_t bytes[ADDRESS_BYTES])
 {
     struct md5_ctx context;
@@ -22,9 +22,9 @@ static uint32_t refid_hash(const uint8_t bytes[ADDRESS_BYTES])
 }
 #else
 /*
- * FNV-1a, 32 bits. Without libnettle there is no MD5 here. The number still tells servers apart,
- * but other implementations do not recognise themselves by it: a loop over IPv6 is then noticed
- * only as the stratum grows.
+ * FNV-1a, 32 bits. Without libnettle there is no MD5. The number still distinguishes servers, but
+ * other implementations do not recognise themselves by it. A loop over IPv6 is then detected only
+ * by its growing stratum.
  */
 static uint32_t refid_hash(const uint8_t bytes[ADDRESS_BYTES])
 {

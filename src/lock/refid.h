@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 
 /*
- * A server names its own source by this number, so that two servers that follow each other notice
- * the loop. It is an IPv4 address itself, or the first four octets of the MD5 of an IPv6 address.
- * @return in host byte order
+ * Return the number by which a server identifies its source (in host byte order), so that two
+ * servers that follow each other detect the loop. It is the IPv4 address itself, or the first four
+ * octets of the MD5 digest of an IPv6 address.
  */
 uint32_t ictusi_refid_of(const struct sockaddr *address);
 

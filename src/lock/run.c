@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `ictus lock`: open everything, drop privileges, and poll until told to stop. */
+/* `ictus lock`: opens everything, drops privileges, and polls until it is told to stop. */
 #include "clockbound.h"
 #include "drift.h"
 #include "keeper.h"
@@ -22,11 +22,11 @@
 
 enum { SPEC_BYTES = 320, POOL_SOURCES = 4 };
 
-/* How far the oscillator may have moved since the drift file was written (ns/s): by temperature,
- * or, in another boot, by the kernel's new calibration of the same counter. */
+/* By how much the oscillator may have changed since the drift file was written (ns/s): by
+ * temperature, or, after a new boot, by the kernel's new calibration of the same counter. */
 static const double drift_doubt = 1e2, drift_doubt_boot = 1e3;
 
-/* The drift file is written so often. */
+/* Interval (ns) at which the drift file is written. */
 static const int64_t drift_ns = INT64_C(3600) * 1000000000;
 
 struct runner {
@@ -39,7 +39,7 @@ struct runner {
     int signals, metrics_fd;
     sigset_t old_mask;
     int64_t ends;      /* raw; 0: never */
-    int64_t tick_due;  /* raw: each second, for what cannot wait for a poll */
+    int64_t tick_due;  /* raw: once a second, for tasks that cannot wait for a poll */
     int64_t drift_due; /* raw */
     enum agreement told;
     bool stop, answered;
@@ -47,7 +47,7 @@ struct runner {
 
 static const int64_t second_ns = 1000000000;
 
-/* Sources begin one after the other, so that their packets do not queue behind one another. */
+/* The first polls of the sources are this far (ns) apart, so that their packets do not queue. */
 static const int64_t stagger_ns = 7000000;
 
 static void runner_say(const struct runner *runner, const char *format, ...)
@@ -69,10 +69,10 @@ static void runner_say(const struct runner *runner, const char *format, ...)
 enum source_kind { SOURCE_SERVER, SOURCE_POOL, SOURCE_REFERENCE };
 
 /*
- * The drift file gives a new source the frequency that the last run found, and how far it may have
- * moved. The expectation is a prior of the loop: mean the old frequency, standard deviation 3 of
- * the old one's plus what oscillators move between runs. Too small a doubt would make the loop
- * distrust good measurements after a move to a warmer room; too large a one only costs some polls.
+ * The drift file gives a new source the frequency that the last run found as a prior of the loop.
+ * Its standard deviation is 3 times the old one plus what oscillators change between runs. If it
+ * were too small, the loop would distrust good measurements after a move to a warmer room. If it is
+ * too large, this only costs some polls.
  */
 static int run_add_source(struct runner *runner, const char *text, enum source_kind kind,
                           const struct key *key, struct ictus_why *why)
@@ -141,9 +141,10 @@ static int run_open_sources(struct runner *runner, struct ictus_why *why)
     if (o->key) {
         key = ictusi_keys_find(&runner->keys, (uint32_t)o->key);
         if (!key) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--key=%lld: the key file (--keys) holds no key of that number",
-                                 (long long)o->key);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "--key=%lld: the key file (--keys) contains no key with this number",
+                (long long)o->key);
         }
     }
     struct keeper *k = &runner->keeper;
@@ -163,7 +164,8 @@ static int run_open_sources(struct runner *runner, struct ictus_why *why)
     return err;
 }
 
-/* Signals as a descriptor: they are heard by the same poll() as packets, and interrupt nothing. */
+/* Signals as a file descriptor, so that the same poll() waits for them and for packets, and
+ * nothing is interrupted. */
 static int run_open_signals(struct runner *runner)
 {
     sigset_t set;
@@ -182,7 +184,8 @@ static size_t run_metrics_text(void *context, char *to, size_t size)
 {
     const struct ictus_lock_options *o = context;
     struct ictus_lock_status status;
-    /* As a reader sees it: through the page, so that this thread and the daemon's never meet. */
+    /* Read through the page, like any reader, so that this thread shares nothing with the
+     * daemon's. */
     struct ictus_lock *lock = NULL;
     memset(&status, 0, sizeof(status));
     if (ictus_lock_open(o->name, o->directory, &lock, NULL) == ICTUS_OK) {
@@ -196,10 +199,8 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
     const struct ictus_lock_options *o = &k->options;
-    /*
-     * All that may need privileges is opened before they are dropped. The thread for metrics begins
-     * after that, and with signals blocked, so that only the descriptor hears them.
-     */
+    /* Everything that may need privileges is opened before they are dropped. The metrics thread
+     * starts after that, with signals blocked, so that only the descriptor receives them. */
     int err = o->steer ? ictusi_steer_check(&runner->steer, why) : ICTUS_OK;
     err = err ? err : ictusi_page_create(o->name, o->directory, &k->page, why);
     if (!err && o->drift) {
@@ -226,7 +227,8 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
     return err;
 }
 
-/* Only a locked clock knows its frequency; ns/s and its standard deviation. */
+/* Write the frequency (ns/s) and its standard deviation. Only a locked clock knows its
+ * frequency. */
 static void run_keep_drift(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
@@ -237,9 +239,9 @@ static void run_keep_drift(struct runner *runner)
 }
 
 /*
- * Holdover and not unlocked: the line was good when the daemon ended, and its bound grows with its
- * age. Readers that trust it do so by their own tolerance; good_until tells them that nobody is
- * there.
+ * The clock becomes holdover and not unlocked. The line was good when the daemon ended, and its
+ * bound grows with its age. Readers decide by their own tolerance whether to trust it, and
+ * good_until tells them that it is no longer renewed.
  */
 static void run_close_all(struct runner *runner)
 {
@@ -253,7 +255,7 @@ static void run_close_all(struct runner *runner)
         ictusi_upstream_close(&k->sources[i]);
     }
     if (k->published && k->clock.state == ICTUS_LOCK_LOCKED) {
-        /* The line stays on the page, but nobody renews it. */
+        /* The line stays on the page, but it is no longer renewed. */
         k->clock.state = ICTUS_LOCK_HOLDOVER;
         ictusi_page_publish(&k->page, &k->clock);
     }
@@ -268,7 +270,7 @@ static void run_close_all(struct runner *runner)
     }
 }
 
-/* Heard and done with: one left pending would end the process once the mask is as it was. */
+/* Read all pending signals. A pending one would end the process once the old mask is restored. */
 static void run_take_signals(int fd)
 {
     struct signalfd_siginfo info;
@@ -286,10 +288,8 @@ static bool runner_ticks(const struct runner *runner)
     return runner->keeper.options.steer || runner->clockbound.segment;
 }
 
-/*
- * When the next thing is to be done, as a raw instant; -1: nothing ever. A linear search: there are
- * at most 16 sources, and a wake-up is rare.
- */
+/* Return the raw instant of the next task, or -1 if there is none. The search is linear, because
+ * there are at most 16 sources and wake-ups are rare. */
 static int64_t run_next_wake(const struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
@@ -300,7 +300,7 @@ static int64_t run_next_wake(const struct runner *runner)
             next = s->wake;
         }
     }
-    /* The tick alone does not keep the daemon running: when all sources are done, it ends. */
+    /* The tick alone does not keep the daemon running. It ends when all sources are done. */
     if (next >= 0 && runner_ticks(runner) && runner->tick_due < next) {
         next = runner->tick_due;
     }
@@ -308,10 +308,10 @@ static int64_t run_next_wake(const struct runner *runner)
 }
 
 /*
- * Sleep until an instant or until a socket has something. ppoll() sleeps on CLOCK_MONOTONIC, which
- * is slewed and may run 500 ppm fast or slow against raw time: over 1024 s it wakes up to 0.5 s
- * early or late. Early is harmless, because the instant is looked at again; late is within the
- * grace of a poll. Sockets wake it at once, since a reply's user stamp is taken when it is read.
+ * Sleep until an instant or until a socket has data. ppoll() uses CLOCK_MONOTONIC, which is slewed
+ * and may be 500 ppm fast or slow against raw time. Over 1024 s it may wake 0.5 s early or late.
+ * Early is harmless, because the instant is checked again. Late is within the grace of a poll.
+ * Sockets wake it at once, because the user stamp of a reply is taken when it is read.
  */
 static void run_wait_until(struct runner *runner, int64_t wake)
 {
@@ -323,7 +323,7 @@ static void run_wait_until(struct runner *runner, int64_t wake)
     }
     events[0] = (struct pollfd){.fd = runner->signals, .events = POLLIN};
     for (int i = 0; i < k->source_count; i++) {
-        /* -1 where no reply is awaited, which poll() passes over. */
+        /* -1 if no reply is expected; poll() ignores it. */
         events[i + 1] = (struct pollfd){.fd = ictusi_upstream_fd(&k->sources[i]), .events = POLLIN};
     }
     const struct timespec pause = {.tv_sec = left / second_ns, .tv_nsec = left % second_ns};
@@ -356,12 +356,12 @@ static void runner_tell(struct runner *runner, const struct upstream *source,
     }
 }
 
-/* Say when a majority is lost or found. */
+/* Report when a majority is lost or found. */
 static void run_tell_agreement(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
     const struct consensus *c = &k->consensus;
-    bool asked = true; /* all of them, once at least */
+    bool asked = true; /* each of them at least once */
     for (int i = 0; i < k->source_count; i++) {
         asked = asked && k->sources[i].polls > 0;
     }
@@ -409,7 +409,7 @@ static void run_end_poll(struct runner *runner, struct upstream *source, enum up
     }
 }
 
-/* CLOCK_REALTIME's bound: how far it is from the clock, and what that may be off itself. */
+/* The bound of CLOCK_REALTIME: its distance to the clock, plus the possible error of the clock. */
 static void run_tell_clockbound(struct runner *runner, double offset_ns)
 {
     static const enum clockbound_status statuses[] = {
@@ -420,14 +420,14 @@ static void run_tell_clockbound(struct runner *runner, double offset_ns)
     const struct keeper *k = &runner->keeper;
     const struct page_clock *c = &k->clock;
     /*
-     *     bound(t) = |realtime - clock| + what is left of a slew + bound + bound_rate s       (ns)
-     * A client adds max_drift (here ns/s, that is ppb) times the age of what is told, and so covers
-     * the time until the next second's tick.
+     *     bound(t) = |realtime - clock| + rest of a slew + bound + bound_rate s       (ns)
+     * A client adds max_drift (here in ns/s, which is ppb) times the age of the bound, and so
+     * covers the time until the next tick.
      */
     const double s = (double)(k->base.raw - c->anchor) * 1e-9;
-    /* ns; what is still to be slewed away counts as error in full. */
+    /* In ns. What is still to be slewed away counts fully as error. */
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * s * 1e9);
-    /* The clock gains slope on raw time, CLOCK_REALTIME what others steer it by. */
+    /* The clock gains by its slope on raw time, and CLOCK_REALTIME by the steering of others. */
     const double drift = fabs(c->slope + k->base.rate) * 1e9 + c->bound_rate;
     ictusi_clockbound_tell(
         &runner->clockbound, statuses[c->state],
@@ -435,9 +435,9 @@ static void run_tell_clockbound(struct runner *runner, double offset_ns)
 }
 
 /*
- * What comes by the clock alone. Once a second, whatever the interval of polls is: corrections of
- * CLOCK_REALTIME by rate need one, and the bound for ClockBound's clients is told anew before it
- * has grown.
+ * Tasks that depend on time alone. They run once a second, whatever the interval of polls, because
+ * steering CLOCK_REALTIME by rate requires it, and because the bound for ClockBound's clients is
+ * renewed before it has grown.
  */
 static void runner_tick(struct runner *runner, int64_t now)
 {
@@ -447,7 +447,7 @@ static void runner_tick(struct runner *runner, int64_t now)
         runner->tick_due = now + second_ns;
         if (k->published && k->options.steer) {
             ictusi_steer_apply(&runner->steer, &k->clock, offset_ns);
-            /* Its own step is no news. */
+            /* Its own step need not be reported. */
             (void)ictusi_timebase_read(&k->base);
             k->seen_steps = k->base.stepped;
         }
@@ -462,10 +462,10 @@ static void runner_tick(struct runner *runner, int64_t now)
 }
 
 /*
- * All that can be done now. The leap is looked at first: from two seconds before it until three
- * after it no poll begins and those under way are dropped, because a server may already have leapt
- * where this machine has not, and a stamp of each side of the leap makes an exchange that is off by
- * a second.
+ * Do everything that can be done now. The leap is checked first. From two seconds before it until
+ * three seconds after it no poll begins, and those under way are dropped. A server may already have
+ * leapt when this machine has not, and stamps from both sides of the leap make an exchange that is
+ * off by a second.
  */
 static void runner_act(struct runner *runner)
 {
@@ -484,7 +484,7 @@ static void runner_act(struct runner *runner)
             run_end_poll(runner, s, event);
         }
     }
-    /* Again, because polls read the time base as well, and may have seen a clock set. */
+    /* Watch again, because polls also read the timebase and may have seen a clock being set. */
     run_watch_clocks(runner);
     runner_tick(runner, now);
 }
@@ -509,10 +509,8 @@ static int run_judge_end(const struct runner *runner, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/*
- * The only place that sleeps. --duration and --polls end it, as do signals and --maxchange; whether
- * it was a success is judged afterwards, by whether anybody ever answered.
- */
+/* The only place that sleeps. It ends by --duration, --polls, signals or --maxchange. Whether
+ * the run was successful is judged afterwards, by whether any source ever answered. */
 static int runner_loop(struct runner *runner, struct ictus_why *why)
 {
     while (!runner->stop) {

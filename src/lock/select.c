@@ -5,16 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-/* A source whose spread is this much above the best one's does not take part in the mean. */
+/* A source whose standard deviation is this many times that of the best one is left out of the
+ * mean. */
 static const double noisy_factor = 3.0;
 
-/* Where no majority knows the frequency: no oscillator in service is further off (ns/s). */
+/* If no majority knows the frequency: no oscillator in service is off by more (ns/s). */
 static const double rate_prior = 2e5;
 
-/* Variance of an error evenly spread over an interval, as a share of its width squared. */
+/* Variance of an error that is uniformly distributed over an interval, in units of its width
+ * squared. */
 static const double even_share2 = 1.0 / 12.0;
 
-/* What a candidate says of the phase or of the frequency. */
+/* A candidate's interval of the phase or of the frequency. */
 struct span {
     double low, high;
 };
@@ -25,7 +27,7 @@ static struct span select_span_of(const struct candidate *c, bool rate)
     return rate ? frequency : phase;
 }
 
-/* How many voters' intervals hold a point. */
+/* Return the number of voters whose intervals contain a point. */
 static int select_depth(const struct candidate *c, int count, bool rate, double point)
 {
     int n = 0;
@@ -37,8 +39,9 @@ static int select_depth(const struct candidate *c, int count, bool rate, double 
 }
 
 /*
- * The hull of all points that so many intervals share begins at some interval's low end and ends at
- * some high end. Sources are few: the square of their number does not count.
+ * Find the hull of all points that are in at least `wanted` intervals. It begins at the low end of
+ * an interval and ends at the high end of one. There are few sources, so the quadratic cost does
+ * not matter.
  */
 static bool select_intersect(const struct candidate *c, int count, bool rate, int wanted,
                              struct span *hull)
@@ -60,10 +63,8 @@ static bool select_intersect(const struct candidate *c, int count, bool rate, in
     return hull->low <= hull->high;
 }
 
-/*
- * A source's error (ns^2): its noise, and the systematic part that its interval only bounds, as if
- * it were anywhere in there with the same probability.
- */
+/* Return the variance of a source's error (ns^2): its noise, plus the systematic part. The
+ * interval only bounds that part, so it is taken as uniform over the interval. */
 static double select_error_of(const struct candidate *c)
 {
     const double width = c->high_ns - c->low_ns;
@@ -77,7 +78,7 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
         if (!c[i].votes) {
             continue;
         }
-        /* Overlap with the hull is enough: a true interval need not contain all of it. */
+        /* Overlap with the hull is enough. A true interval need not contain the whole hull. */
         const bool agrees = c[i].low_ns <= out->high_ns && c[i].high_ns >= out->low_ns;
         c[i].selection = agrees ? ICTUS_SOURCE_TRUECHIMER : ICTUS_SOURCE_FALSETICKER;
         out->agreeing += agrees;
@@ -89,9 +90,9 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
 }
 
 /*
- * The mean of the good ones, weighted by the inverse of what each may be off (ns^2). What is summed
- * up as its variance is their noise alone, w^2 of each: noise is independent, but systematic errors
- * need not be, and are bounded by the hull.
+ * Compute the mean of the good sources, weighted by the inverse variance of their errors (ns^2).
+ * Its variance is the sum of w^2 times the noise of each. Only noise is independent. Systematic
+ * errors need not be, and are bounded by the hull.
  */
 static void select_combine(struct candidate *candidates, int count, struct consensus *out)
 {
@@ -116,17 +117,18 @@ static void select_combine(struct candidate *candidates, int count, struct conse
     out->pp /= sum * sum;
     out->pf /= sum * sum;
     out->ff /= sum * sum;
-    /* Outside its own interval an estimate is wrong by the distance at least: not there, then. */
+    /* Outside the hull an estimate is wrong by at least its distance, so it is limited to the
+     * hull and the distance is added to the error. */
     const double held = fmin(out->high_ns, fmax(out->low_ns, out->offset_ns));
     out->pp += (held - out->offset_ns) * (held - out->offset_ns);
     out->offset_ns = held;
 }
 
 /*
- * Marzullo (1984): of n voters any minority, (n - 1) / 2, may lie. Then the truth lies in at least
- * n - liars intervals, and so in the hull of all points that lie in at least that many. If there is
- * no such point, there is no majority and no voter is believed. The frequency is bounded in the
- * same way, by the intervals of rates.
+ * Marzullo (1984): of n voters any minority, (n - 1) / 2, may be wrong. The truth then lies in at
+ * least n - liars intervals, and so in the hull of all points that are in at least that many. If
+ * there is no such point, there is no majority, and no voter is trusted. The frequency is bounded
+ * in the same way by the intervals of rates.
  */
 bool ictusi_select(struct candidate *candidates, int count, struct consensus *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which of several sources tell the truth, and what they say together. Of n sources at most
- * f = (n - 1)/2, rounded down, are taken for liars; the truth then lies in n - f intervals at
- * least, so what is told is the hull of all points that n - f intervals share (Marzullo 1984). No f
- * liars can move it off the truth, nor make it wider than the honest ones are together.
- * The estimate is the mean of the best of those that meet it, held within it. Pure.
+ * Finds out which of several sources tell the truth, and combines them. Of n sources at most f = (n
+ * - 1)/2, rounded down, are assumed to be wrong. The truth then lies in at least n - f intervals,
+ * so the result is the hull of all points that n - f intervals share (Marzullo 1984). Up to f wrong
+ * sources can neither move it off the truth nor make it wider than the hull of the right ones. The
+ * estimate is the mean of the best sources that agree with the hull, limited to it. Pure.
  */
 #ifndef ICTUS_LOCK_SELECT_H
 #define ICTUS_LOCK_SELECT_H
@@ -14,26 +14,26 @@
 
 struct candidate {
     bool votes;                 /* has intervals */
-    bool counts;                /* has an estimate worth taking into the mean as well */
-    double offset_ns;           /* estimate, relative to a common origin, at a common instant */
+    bool counts;                /* also has an estimate that may enter the mean */
+    double offset_ns;           /* estimate at a common instant, relative to a common origin */
     double frequency;           /* ns/s */
-    double low_ns, high_ns;     /* the truth lies in here, root distance included */
-    double rate_low, rate_high; /* the local clock's frequency lies in here (ns/s) */
+    double low_ns, high_ns;     /* contains the truth; includes the root distance */
+    double rate_low, rate_high; /* contains the frequency of the local clock (ns/s) */
     double pp, pf, ff;          /* covariance */
-    enum ictus_lock_selection selection; /* in: what it is if it does not vote; out */
+    enum ictus_lock_selection selection; /* in: its state if it does not vote; out: the result */
 };
 
 struct consensus {
     double offset_ns, frequency;
     double pp, pf, ff;
     double low_ns, high_ns;     /* the hull */
-    double rate_low, rate_high; /* likewise; all sources watch one local clock */
-    int selected;               /* index of the best; -1: none counts, only the hull is known */
-    int voters, agreeing;       /* agreeing: whose intervals meet the hull */
-    int liars;                  /* f: so many may lie */
+    double rate_low, rate_high; /* likewise; all sources compare with the same local clock */
+    int selected;               /* index of the best one; -1: none counts, only the hull is known */
+    int voters, agreeing;       /* agreeing: the number of intervals that meet the hull */
+    int liars;                  /* f: the number of sources that may be wrong */
 };
 
-/* @return false when no majority agrees: then nothing is to be believed */
+/* @return false if no majority agrees. Then no source is trusted. */
 bool ictusi_select(struct candidate *candidates, int count, struct consensus *out);
 
 #endif

@@ -27,14 +27,15 @@
 
 enum { SOCKETS = 2, PENDING = 1024 };
 
-/* Pairs of clock readings serve for stamps of this age, the clock's own account for that long. */
+/* Maximum age (ns) of a pair of clock readings for converting stamps, and of the account of the
+ * clock. */
 static const int64_t pair_ns = 10000000;
 static const int64_t account_ns = 500000000;
 
-/* A served clock may drift so far from its line between two accounts. */
+/* Rate at which a served clock may drift from its line between two accounts. */
 static const double drift_most = 5e-4;
 
-/* Root dispersion of a clock that we are told to trust (--system-clock). */
+/* Root dispersion (ns) of a clock that the user declares as trusted (--system-clock). */
 static const double trusted_dispersion_ns = 1000.0;
 
 struct serving {
@@ -45,11 +46,11 @@ struct serving {
     int64_t account_at;
     struct stamp_socket sockets[SOCKETS];
     int families[SOCKETS];
-    uint64_t pending[SOCKETS][PENDING]; /* receive stamp of the answer of that number */
+    uint64_t pending[SOCKETS][PENDING]; /* receive stamp of the answer with this number */
     int stampedcount;
     int signals, metrics_fd;
     struct metrics *metrics;
-    pthread_mutex_t told_lock; /* of told: what the metrics' thread shows */
+    pthread_mutex_t told_lock; /* protects told, which the metrics thread reads */
     struct server_counts told;
     struct server_clock told_clock;
     sigset_t old_mask;
@@ -63,7 +64,7 @@ static void serve_say(const struct serving *s, const char *text)
     }
 }
 
-/* A pair of raw and real time, by which stamps of CLOCK_REALTIME are put on the raw time. */
+/* Renew the pair of raw and real time that converts stamps of CLOCK_REALTIME to raw time. */
 static void serve_refresh_pair(struct serving *s)
 {
     const int64_t now = ictusi_timebase_raw_now();
@@ -73,10 +74,10 @@ static void serve_refresh_pair(struct serving *s)
 }
 
 /*
- * A CLOCK_REALTIME stamp on the clock that was announced, and no other: where that cannot be read
- * any more, or is not locked, there is none. Raw time is the way between the two: CLOCK_REALTIME
- * may be off by anything and may be slewed, but the pair of readings in base is at most 10 ms old,
- * in which it moves by 5 us at 500 ppm. @return whether served is set
+ * Convert a CLOCK_REALTIME stamp to the clock that is served. If that clock can no longer be read
+ * or is not locked, there is no result. The conversion goes through raw time. CLOCK_REALTIME may be
+ * off by any amount and may be slewed, but the pair of readings in `base` is at most 10 ms old,
+ * during which it moves by 5 us at 500 ppm. @return whether *served is set
  */
 static bool serve_read_served(const struct serving *s, int64_t real, int64_t *served)
 {
@@ -101,10 +102,10 @@ static void serve_set_unsynchronised(struct server_clock *clock)
 }
 
 /*
- * What answers will say of the clock: from the page that the lock's daemon publishes.
+ * What answers say about the clock, from the page that the lock's daemon publishes:
  *     root distance = root delay / 2 + root dispersion >= bound
- * (RFC 5905, 11.2, without its skew): a client adds up just these two, so the dispersion takes what
- * the bound has beyond half the delay.
+ * (RFC 5905, 11.2, without its skew). A client adds up just these two, so the dispersion contains
+ * what the bound has beyond half the delay.
  */
 static void lock_account(struct serving *s, struct server_clock *clock)
 {
@@ -117,16 +118,16 @@ static void lock_account(struct serving *s, struct server_clock *clock)
     clock->stratum = (uint8_t)status.stratum;
     clock->leap = (uint8_t)status.leap;
     clock->reference_id = status.reference_id;
-    /* Half the delay and the dispersion together are the bound: nobody is promised more. */
+    /* Half the delay plus the dispersion is the bound. No client is promised more. */
     clock->root_delay_ns = status.root_delay_ns;
     clock->root_dispersion_ns =
         fmax(status.now.sigma_ns, status.now.bound_ns - status.root_delay_ns / 2);
-    /* Until the account is looked at again, the bound grows by what an oscillator may be off. */
+    /* Until the next account, the bound grows by the largest possible drift of an oscillator. */
     clock->root_dispersion_ns += (double)account_ns * drift_most;
     clock->reference_ns = status.now.time.ns - (ictusi_timebase_raw_now() - status.updated_raw_ns);
 }
 
-/* A page that was taken away, by a service manager say, is looked for again. */
+/* If a page was removed, for example by a service manager, look for a new one. */
 static void lock_reopen(struct serving *s)
 {
     struct ictus_lock *lock = NULL;
@@ -140,7 +141,7 @@ static void lock_reopen(struct serving *s)
     }
 }
 
-/* What the clock says of itself now; a message when that changes. */
+/* Renew the account of the clock, and report a change of its state. */
 static void serve_refresh_account(struct serving *s)
 {
     struct server_clock *clock = &s->server.clock;
@@ -167,9 +168,9 @@ static void serve_refresh_account(struct serving *s)
 }
 
 /*
- * Transmit stamps that the kernel has by now: an interleaved client gets each with its next answer.
- * Until the queue is empty: it is shared by all answers, and a full one makes the kernel drop
- * stamps.
+ * Collect the transmit stamps that the kernel has by now. An interleaved client gets each of them
+ * with its next answer. The queue is emptied, because all answers share it, and if it is full the
+ * kernel drops stamps.
  */
 static void serve_take_sent(struct serving *s, int which)
 {
@@ -183,7 +184,8 @@ static void serve_take_sent(struct serving *s, int which)
     }
 }
 
-/* Answer one request from one clock: when that is lost on the way, not at all. */
+/* Answer one request. All stamps must be from one clock, so there is no answer if that clock is
+ * lost meanwhile. */
 static void serve_take_request(struct serving *s, int which, struct stamp_datagram *datagram)
 {
     struct stamp_socket *socket = &s->sockets[which];
@@ -194,7 +196,7 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
         s, datagram->stamps.kernel ? datagram->stamps.kernel : datagram->stamps.user, &received);
     if (!readable) {
         serve_set_unsynchronised(&s->server.clock);
-        s->account_at = 0; /* look again at the next turn */
+        s->account_at = 0; /* renew the account in the next turn */
     }
     const struct server_request request = {.bytes = datagram->bytes,
                                            .length = datagram->length,
@@ -207,10 +209,10 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
         return;
     }
     /*
-     * The kernel numbers transmit stamps by the datagrams sent on this socket (OPT_ID), as
-     * socket->sent counts them. A stamp that comes back after 1024 further answers finds another
-     * one's entry; the server then compares the receive stamp, so that a stamp is lost at worst and
-     * never given to the wrong answer.
+     * The kernel numbers transmit stamps by the datagrams that were sent on this socket (OPT_ID),
+     * as socket->sent does. If a stamp returns after 1024 further answers, it finds the entry of
+     * another answer. The server then compares the receive stamp, so that a stamp may be lost but
+     * is never given to the wrong answer.
      */
     const uint32_t number = socket->sent;
     s->pending[which][number % PENDING] = readable ? answer.receive : 0;
@@ -219,10 +221,8 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
     serve_take_sent(s, which);
 }
 
-/*
- * Answer what is waiting, a batch at a time so that signals are heard under a flood. A request that
- * is longer than the buffer came cut off, and cannot be checked: it is dropped.
- */
+/* Answer waiting requests in batches, so that signals are also handled under a flood. A request
+ * that is longer than the buffer was cut off and cannot be checked, so it is dropped. */
 static void serve_take_requests(struct serving *s, int which)
 {
     enum { BATCH = 64 };
@@ -237,9 +237,9 @@ static void serve_take_requests(struct serving *s, int which)
 }
 
 /*
- * Hand the counts to the metrics' thread, unless it is just reading them: then the next time.
- * trylock, because a scraper that is slow to read must not hold up answers. The counts are totals,
- * so a turn that is left out loses nothing.
+ * Pass the counts to the metrics thread, unless it is just reading them. trylock, because a scraper
+ * that reads slowly must not delay answers. The counts are totals, so a turn that is left out loses
+ * nothing.
  */
 static void serve_tell_counts(struct serving *s)
 {
@@ -250,7 +250,7 @@ static void serve_tell_counts(struct serving *s)
     }
 }
 
-/* In the metrics' thread. */
+/* Called in the metrics thread. */
 static size_t serve_metrics_text(void *context, char *to, size_t size)
 {
     struct serving *s = context;
@@ -273,10 +273,8 @@ static size_t serve_metrics_text(void *context, char *to, size_t size)
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
-/*
- * One socket for each family: the wildcard of IPv6 would take IPv4 as well, with addresses that
- * access lists do not name.
- */
+/* Each address family has a socket of its own. The IPv6 wildcard would also accept IPv4, but
+ * with mapped addresses. */
 static int serve_open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
 {
     const int on = 1;
@@ -284,7 +282,7 @@ static int serve_open_socket(struct serving *s, const struct addrinfo *info, str
     struct ictus_why lesser = {""};
     stamped->fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (stamped->fd < 0) {
-        return ICTUS_ERR_UNSUPPORTED; /* no IPv6, say: the other family is enough */
+        return ICTUS_ERR_UNSUPPORTED; /* for example no IPv6; the other family is enough */
     }
     if (info->ai_family == AF_INET6) {
         (void)setsockopt(stamped->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
@@ -339,7 +337,7 @@ static int serve_open_signals(struct serving *s)
     return s->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-/* What needs privileges comes first; they are dropped before any request is read. */
+/* What needs privileges is opened first. They are dropped before any request is read. */
 static int serve_open_all(struct serving *s, struct ictus_why *why)
 {
     const struct ictus_serve_options *o = s->options;
@@ -391,7 +389,7 @@ static void serve_close_all(struct serving *s)
     ictus_lock_close(s->lock);
 }
 
-/* Heard and done with: one left pending would end the process once the mask is as it was. */
+/* Read all pending signals. A pending one would end the process once the old mask is restored. */
 static void serve_take_signals(int fd)
 {
     struct signalfd_siginfo info;
@@ -400,9 +398,9 @@ static void serve_take_signals(int fd)
 }
 
 /*
- * One thread: stamps are taken by the kernel, so nothing is lost while an answer is made. POLLERR:
- * transmit stamps wait in the error queue. Half a second is the longest that a clock which has been
- * lost goes on being served as good by an idle server; each request reads the clock anew.
+ * One thread suffices: the kernel takes the stamps, so nothing is lost while an answer is made.
+ * POLLERR means that transmit stamps wait in the error queue. An idle server announces a lost clock
+ * as good for at most half a second. Each request reads the clock anew.
  */
 static void serve_loop(struct serving *s)
 {
@@ -447,7 +445,7 @@ int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why 
     s->signals = -1;
     s->metrics_fd = -1;
     (void)pthread_mutex_init(&s->told_lock, NULL);
-    s->was_locked = true; /* say so if it is not */
+    s->was_locked = true; /* so that an unlocked clock is reported at the start */
     const int err = serve_open_all(s, why);
     if (!err) {
         serve_loop(s);

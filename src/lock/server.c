@@ -4,25 +4,26 @@
 
 #include <string.h>
 
-/* 2^-25 s: a reading of the clock takes some 30 ns. */
+/* 2^-25 s: reading the clock takes about 30 ns. */
 enum { PRECISION = -25, STRATUM_NONE = 16 };
 
 static const uint32_t kiss_rate = UINT32_C(0x52415445); /* "RATE" */
 
 /*
- * Direct mapped, without chains: an answer forgets whichever had its slot before. Per client there
- * is no state at all, so that nothing can be filled up by forged addresses; an interleaved client
- * whose slot was taken gets an answer in basic mode, which is valid as well.
+ * The memory is direct mapped, without chains: a new answer replaces the one that had its slot.
+ * There is no state for each client, so forged addresses cannot fill anything up. An interleaved
+ * client whose slot was taken gets an answer in basic mode, which is also valid.
  */
 static struct server_sent *server_slot_of(struct server *server, uint64_t receive)
 {
-    /* The low bits of a stamp are the fraction of a second: as good as random. */
+    /* The low bits of a stamp are the fraction of a second, which is practically random. */
     const uint64_t hash = (receive ^ receive >> 17) * UINT64_C(0x9e3779b97f4a7c15);
-    /* Multiplicative hashing (Knuth, volume 3, 6.4): the upper 12 bits, one of 4096 slots. */
+    /* Multiplicative hashing (Knuth, volume 3, 6.4): the upper 12 bits select one of 4096 slots. */
     return &server->memory[hash >> 52];
 }
 
-/* The stamp must name one answer only: move on by 0.23 ns where it is taken. */
+/* Store an answer. Its stamp must identify one answer only, so it is increased by 0.23 ns if it
+ * is taken. */
 static uint64_t server_remember(struct server *server, uint64_t receive)
 {
     while (receive == 0 || server_slot_of(server, receive)->receive == receive) {
@@ -34,10 +35,8 @@ static uint64_t server_remember(struct server *server, uint64_t receive)
     return receive;
 }
 
-/*
- * When the answer of that receive stamp really left. A slot that another answer has taken since is
- * left alone.
- */
+/* Record when the answer with this receive stamp really left. If another answer has taken the
+ * slot since, nothing is changed. */
 void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmit_ns)
 {
     struct server_sent *slot = server_slot_of(server, receive);
@@ -47,9 +46,9 @@ void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmi
 }
 
 /*
- * A digest that does not verify is answered with silence and not with a crypto-NAK, which would
- * tell a forger about keys and reflect packets at third parties. @return false when there is to be
- * no answer; key is what signs it
+ * Check the authenticator of a request and set *key to the key that signs the answer. A wrong
+ * digest is answered by silence and not by a crypto-NAK, which would tell a forger about keys and
+ * reflect packets to third parties. @return false if there must be no answer
  */
 static bool server_authenticate(struct server *server, const struct server_request *request,
                                 const struct key **key)
@@ -78,11 +77,11 @@ static bool server_authenticate(struct server *server, const struct server_reque
 
 static bool server_is_request(const struct packet *packet)
 {
-    /* Version 1 knew no modes; symmetric peers get no answer. */
+    /* Version 1 has no modes, and symmetric peers get no answer. */
     return packet->mode == PACKET_CLIENT && packet->version >= 2 && packet->version <= 4;
 }
 
-/* The header of an answer, without stamps: RFC 5905, 7.3. */
+/* Fill the header of an answer except for the stamps: RFC 5905, 7.3. */
 static void server_fill(const struct server *server, const struct packet *request,
                         struct packet *reply)
 {
@@ -97,7 +96,7 @@ static void server_fill(const struct server *server, const struct packet *reques
     reply->root_dispersion_ns = clock->root_dispersion_ns;
     if (clock->stratum == 0 || clock->stratum >= STRATUM_NONE) {
         reply->leap = PACKET_LEAP_UNSYNCHRONISED;
-        reply->stratum = 0; /* 16 is 0 on the wire */
+        reply->stratum = 0; /* 16 is 0 in the packet */
         return;
     }
     reply->leap = clock->leap;
@@ -106,13 +105,14 @@ static void server_fill(const struct server *server, const struct packet *reques
     reply->reference = ictusi_packet_stamp(clock->reference_ns);
 }
 
-/* In interleaved mode the origin names the answer before, by its receive stamp. */
+/* Return the transmit stamp of the previous answer in interleaved mode, where the origin
+ * identifies that answer by its receive stamp. Return 0 in basic mode. */
 static uint64_t server_earlier_transmit(struct server *server, const struct packet *request)
 {
     /*
-     * RFC 9769: a request in interleaved mode has different receive and transmit stamps, and its
-     * origin is the receive stamp of an earlier answer. In basic mode the origin is 0 or that
-     * answer's transmit stamp, which is not remembered here.
+     * RFC 9769: in interleaved mode the receive and transmit stamps of a request differ, and its
+     * origin is the receive stamp of an earlier answer. In basic mode the origin is 0 or the
+     * transmit stamp of that answer, which is not stored here.
      */
     if (!request->origin || request->receive == request->transmit) {
         return 0;
@@ -121,7 +121,8 @@ static uint64_t server_earlier_transmit(struct server *server, const struct pack
     return slot->receive == request->origin ? slot->transmit : 0;
 }
 
-/* RFC 5905, 7.4. All stamps are the request's own, so that nobody can take the time from it. */
+/* RFC 5905, 7.4. All stamps are the request's own, so that the time cannot be taken from the
+ * kiss. */
 static void server_answer_kiss(const struct packet *request, struct server_answer *answer)
 {
     const struct packet kiss = {.leap = PACKET_LEAP_UNSYNCHRONISED,
@@ -137,7 +138,8 @@ static void server_answer_kiss(const struct packet *request, struct server_answe
     answer->length = PACKET_BYTES;
 }
 
-/* The limit comes before the digest, whose check costs more than it costs to forge a request. */
+/* The rate limit is checked before the digest, because checking a digest costs more than forging
+ * a request. */
 static bool server_limited(struct server *server, const struct server_request *request,
                            const struct address *address, const struct packet *packet,
                            struct server_answer *answer)
@@ -159,9 +161,9 @@ static bool server_limited(struct server *server, const struct server_request *r
 }
 
 /*
- * From the cheapest refusal to the most expensive one; length 0 stands for no answer. The slot is
- * looked up (earlier) before the new receive stamp is remembered, since that may take the very
- * slot.
+ * Refusals are checked from the cheapest to the most expensive one. A length of 0 means no answer.
+ * The earlier answer is looked up before the new receive stamp is stored, because that may take the
+ * same slot.
  */
 void ictusi_server_answer(struct server *server, const struct server_request *request,
                           struct server_answer *answer)
@@ -199,10 +201,8 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
     ictusi_packet_encode(&reply, answer->bytes);
 }
 
-/*
- * As late as can be: the transmit stamp, then the digest over all of it. Big-endian, at byte 40 of
- * the packet.
- */
+/* Called as late as possible: sets the transmit stamp, in network order at byte 40 of the
+ * packet, and then computes the digest over the whole packet. */
 void ictusi_server_finish(struct server_answer *answer, int64_t transmit_ns)
 {
     enum { TRANSMIT_AT = 40 };

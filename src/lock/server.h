@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The server's side of the exchange: from one request to one answer, basic or interleaved (RFC
- * 9769). No sockets and no clocks here: bytes and instants in, bytes out.
- */
+/* The server's side of the exchange: turns one request into one answer, basic or interleaved
+ * (RFC 9769). There are no sockets and no clocks here: bytes and instants in, bytes out. */
 #ifndef ICTUS_LOCK_SERVER_H
 #define ICTUS_LOCK_SERVER_H
 
@@ -12,7 +10,7 @@
 
 enum { SERVER_MEMORY = 4096, SERVER_ANSWER_MAX = PACKET_BYTES + KEY_MAC_BYTES };
 
-/* What the served clock says of itself. */
+/* What the served clock states about itself. */
 struct server_clock {
     uint8_t leap;
     uint8_t stratum; /* 16: unsynchronised */
@@ -21,10 +19,10 @@ struct server_clock {
     int64_t reference_ns; /* when it was last set */
 };
 
-/* An answer whose real transmit stamp is kept until it is asked for. */
+/* An answer whose real transmit stamp is kept until the client asks for it. */
 struct server_sent {
-    uint64_t receive;  /* as it stood in the answer: the key */
-    uint64_t transmit; /* the kernel's, once known, else 0 */
+    uint64_t receive;  /* the stamp in the answer, which is the key */
+    uint64_t transmit; /* from the kernel, or 0 until it is known */
 };
 
 struct server_counts {
@@ -42,7 +40,7 @@ struct server {
     struct server_counts counts;
 };
 
-/* One request and the instants that belong to it. */
+/* A request and the instants that belong to it. */
 struct server_request {
     const uint8_t *bytes;
     size_t length;
@@ -54,22 +52,20 @@ struct server_request {
 struct server_answer {
     uint8_t bytes[SERVER_ANSWER_MAX];
     size_t length;         /* 0: no answer */
-    uint64_t receive;      /* its receive stamp, by which to remember when it left */
+    uint64_t receive;      /* its receive stamp, which identifies the answer later */
     const struct key *key; /* to sign it with, or NULL */
-    bool basic;            /* the transmit stamp is still to be set */
+    bool basic;            /* the transmit stamp is not set yet */
 };
 
-/*
- * Judge a request and make its answer, never longer than the request. Then call
- * ictusi_server_finish() as late as possible.
- */
+/* Check a request and make its answer, which is never longer than the request. Afterwards call
+ * ictusi_server_finish() as late as possible. */
 void ictusi_server_answer(struct server *server, const struct server_request *request,
                           struct server_answer *answer);
 
-/* Put the transmit stamp into a basic answer, and sign. */
+/* Set the transmit stamp of a basic answer, and sign the answer. */
 void ictusi_server_finish(struct server_answer *answer, int64_t transmit_ns);
 
-/* The kernel told when an answer left. */
+/* Record the time at which an answer left, as reported by the kernel. */
 void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmit_ns);
 
 #endif

@@ -15,7 +15,7 @@ static int option_refuse(struct ictus_why *why, const char *host, const char *op
                          host, option);
 }
 
-/* @return whether the time is one that the daemon takes */
+/* @return whether the time is in the range that the daemon accepts */
 static bool server_options_read_time(const char *text, double least, double *out)
 {
     double seconds = 0.0;

@@ -5,13 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Fewer second differences than this say nothing. */
+/* Fewer second differences than this are meaningless. */
 enum { TERMS_MIN = 4 };
 
-/*
- * The noise to subtract is known to a third or so: less than this share of the whole (in standard
- * deviations) may be all noise.
- */
+/* The noise that is subtracted is known to about a third. If less than this share remains (in
+ * standard deviations), there may be nothing but noise. */
 static const double significant = 0.6;
 
 void ictusi_stability_reset(struct stability *s)
@@ -28,8 +26,8 @@ void ictusi_stability_add(struct stability *s, int64_t at, double phase_ns, doub
 }
 
 struct sums {
-    double square; /* of second differences, as fractional frequency */
-    double noise;  /* what white phase noise adds to it */
+    double square; /* sum of squared second differences, as fractional frequency */
+    double noise;  /* contribution of white phase noise to it */
     double tau_s;
     int terms;
 };
@@ -50,10 +48,8 @@ static void stability_add_term(const struct stability *s, size_t i0, size_t i1, 
     const double change =
         (s->phase_ns[i2] - s->phase_ns[i1]) / t2 - (s->phase_ns[i1] - s->phase_ns[i0]) / t1;
     sums->square += change * change;
-    /*
-     * The change is x2/T2 - x1 (1/T1 + 1/T2) + x0/T1: each phase's own variance times the square of
-     * its factor.
-     */
+    /* The change is x2/T2 - x1 (1/T1 + 1/T2) + x0/T1. Its noise is the variance of each phase
+     * times the square of its factor. */
     sums->noise += s->variance_ns2[i2] / (t2 * t2) + s->variance_ns2[i0] / (t1 * t1) +
                    s->variance_ns2[i1] * middle * middle;
     sums->tau_s += (t1 + t2) / 2.0;
@@ -65,7 +61,7 @@ static struct sums stability_sum_level(const struct stability *s, size_t lag)
     struct sums sums = {0};
     const size_t n = s->count < STABILITY_WINDOW ? s->count : STABILITY_WINDOW;
     const size_t first = s->count - n;
-    /* At every i and not each lag apart: terms overlap, and all measurements count. */
+    /* One term for every i and not for every lag: the terms overlap, and all measurements count. */
     for (size_t i = 0; i + 2 * lag < n; i++) {
         stability_add_term(s, (first + i) % STABILITY_WINDOW, (first + i + lag) % STABILITY_WINDOW,
                            (first + i + 2 * lag) % STABILITY_WINDOW, &sums);
@@ -84,7 +80,7 @@ size_t ictusi_stability_points(const struct stability *s, struct stability_point
         const double mean = sums.square / sums.terms;
         const double rest = fmax(0.0, mean - sums.noise / sums.terms);
         points[count].tau_s = sums.tau_s / sums.terms;
-        /* AVAR is half the mean square; changes are in ns per s. */
+        /* AVAR is half the mean square. Changes are in ns per s. */
         points[count].sigma_y_raw = sqrt(mean / 2.0) / 1e9;
         points[count].sigma_y = sqrt(rest / 2.0) / 1e9;
         points[count].terms = sums.terms;
@@ -103,10 +99,8 @@ double ictusi_stability_at(const struct stability *s, double tau_s, double walk_
         const double away = fabs(log(points[i].tau_s / tau_s));
         if (away < distance && points[i].sigma_y > significant * points[i].sigma_y_raw) {
             distance = away;
-            /*
-             * From the nearest interval that was seen, carried on as a random walk of the
-             * frequency, whose Allan deviation grows with the root of the interval.
-             */
+            /* Extrapolate from the nearest measured interval as a random walk of the frequency,
+             * whose Allan deviation grows with the root of the interval. */
             best = points[i].sigma_y * sqrt(tau_s / points[i].tau_s);
         }
     }

@@ -24,10 +24,8 @@ union control {
     struct cmsghdr header;
 };
 
-/*
- * OPT_ID numbers the transmit stamps, since they come back in their own time; OPT_TSONLY leaves
- * the packet's bytes out of the error queue, where they would need room.
- */
+/* OPT_ID numbers the transmit stamps, because they return later and in any order. OPT_TSONLY
+ * leaves the bytes of the packet out of the error queue, where they would need room. */
 static int flags_of(enum stamp_mode mode)
 {
     int flags = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
@@ -41,9 +39,9 @@ static int flags_of(enum stamp_mode mode)
 }
 
 /*
- * Hardware stamps are free of the kernel's delays, the kernel's own are free of the scheduler's,
- * and the user's have both. The best that the system grants is taken. The modes are numbered from
- * the least to the most accurate, so that mode-- is the next best.
+ * Hardware stamps are free of the kernel's delays, the kernel's stamps are free of the scheduler's,
+ * and user stamps have both. The best mode that the system permits is used. Modes are numbered by
+ * increasing accuracy, so mode-- is the next best.
  */
 enum stamp_mode ictusi_stamp_enable(struct stamp_socket *socket, enum stamp_mode wanted,
                                     struct ictus_why *why)
@@ -74,9 +72,9 @@ void ictusi_stamp_want_own(const struct stamp_socket *socket, int family)
 }
 
 /*
- * Let an answer leave from the address that the question came to. Without it the routing table
- * chooses, and a client of a machine with several addresses drops an answer that comes from another
- * one than it asked.
+ * Send an answer from the address to which the request was sent. Otherwise the routing table
+ * chooses, and on a machine with several addresses the client drops an answer from an address that
+ * it did not ask.
  */
 static void stamp_put_own(struct msghdr *message, union control *control,
                           const struct sockaddr *own)
@@ -104,10 +102,8 @@ static void stamp_put_own(struct msghdr *message, union control *control,
     }
 }
 
-/*
- * user: CLOCK_REALTIME, ns, before the call: the least accurate of the stamps, and the only one
- * that is always there.
- */
+/* *user is CLOCK_REALTIME in ns before the call. It is the least accurate of the stamps and the
+ * only one that is always available. */
 int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t length,
                       const struct stamp_datagram *answer, int64_t *user)
 {
@@ -115,7 +111,8 @@ int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t len
     struct sockaddr_storage peer;
     struct iovec io = {.iov_len = length};
     struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1};
-    memcpy(&io.iov_base, &bytes, sizeof(bytes)); /* sendmsg does not write; the type says it may */
+    memcpy(&io.iov_base, &bytes, sizeof(bytes)); /* sendmsg() does not write to it, although the
+                                                    type permits it */
     if (answer) {
         peer = answer->peer;
         message.msg_name = &peer;
@@ -137,7 +134,7 @@ static int64_t ns_of(const struct timespec *t)
     return (int64_t)t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
 }
 
-/* scm_timestamping holds three: [0] the kernel's, [1] is no longer used, [2] the card's own. */
+/* scm_timestamping has three: [0] is the kernel's, [1] is no longer used, [2] is the card's. */
 static void stamps_take(const struct cmsghdr *head, struct stamps *stamps)
 {
     struct scm_timestamping found;
@@ -156,9 +153,9 @@ static bool stamp_is_stamp(const struct cmsghdr *head)
 }
 
 /*
- * The transmit stamp's packet number, from the error record beside it. ee_data counts datagrams of
- * this socket from 0, from the moment that stamps were enabled. SCM_TSTAMP_SND is the instant of
- * leaving; SCM_TSTAMP_SCHED, which is earlier by the queue, is not asked for.
+ * Read the number of a transmit stamp's packet from the error record next to it. ee_data counts the
+ * datagrams of this socket from 0, starting when stamps were enabled. SCM_TSTAMP_SND is the time at
+ * which the packet left. SCM_TSTAMP_SCHED, which is earlier by the queueing time, is not requested.
  */
 static bool stamp_take_number(const struct cmsghdr *head, uint32_t *id)
 {
@@ -176,10 +173,8 @@ static bool stamp_take_number(const struct cmsghdr *head, uint32_t *id)
     return true;
 }
 
-/*
- * The stamp of a packet that left comes through the error queue, after the packet. Records of
- * other origin (ICMP errors) are skipped.
- */
+/* The stamp of a packet arrives in the error queue after the packet has left. Records of other
+ * origin, such as ICMP errors, are skipped. */
 int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct stamps *stamps)
 {
     for (;;) {
@@ -209,7 +204,7 @@ int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct st
     }
 }
 
-/* Which of the machine's addresses the datagram was sent to. */
+/* Note to which of the machine's addresses the datagram was sent. */
 static void stamp_take_own(const struct cmsghdr *head, struct sockaddr_storage *own)
 {
     if (head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_PKTINFO) {
@@ -228,9 +223,9 @@ static void stamp_take_own(const struct cmsghdr *head, struct sockaddr_storage *
 }
 
 /*
- * One datagram, with the stamps that the kernel put beside it. MSG_TRUNC: its length is told even
- * where it does not fit. The user stamp is taken after the call returned: it is late by the
- * scheduler's delay, which the kernel's stamp of the same datagram does not have.
+ * Receive a datagram and the kernel's stamps. With MSG_TRUNC the length is reported even if the
+ * datagram does not fit. The user stamp is taken after the call, so it is late by the scheduler's
+ * delay. The kernel's stamp of the same datagram is not.
  */
 int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagram *datagram)
 {
@@ -261,7 +256,7 @@ int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagra
     return ICTUS_OK;
 }
 
-/* The card stamps all packets (FILTER_ALL), since filters for PTP alone would not see NTP. */
+/* The card stamps all packets (FILTER_ALL), because filters for PTP would not match NTP packets. */
 int ictusi_stamp_hardware(int fd, const char *interface, int *phc, struct ictus_why *why)
 {
     struct ifreq request;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Datagram sockets whose packets carry timestamps: taken by the application, by the kernel (M00's
- * revised exchange, figure 3, through SO_TIMESTAMPING), or by the network card. All stamps here are
- * CLOCK_REALTIME nanoseconds, 0 where there is none; hardware stamps are the card's own clock.
+ * Datagram sockets whose packets have timestamps: taken by the application, by the kernel (M00's
+ * revised exchange, figure 3, by SO_TIMESTAMPING), or by the network card. All stamps here are
+ * CLOCK_REALTIME in ns, or 0 if there is none. Hardware stamps are by the card's own clock.
  */
 #ifndef ICTUS_LOCK_STAMP_H
 #define ICTUS_LOCK_STAMP_H
@@ -17,11 +17,11 @@ enum stamp_mode { STAMP_USER, STAMP_KERNEL, STAMP_HARDWARE };
 
 struct stamp_socket {
     int fd;
-    enum stamp_mode mode; /* what is in force, perhaps less than what was asked */
-    uint32_t sent;        /* the kernel numbers packets so */
+    enum stamp_mode mode; /* the mode in use, which may be less accurate than requested */
+    uint32_t sent;        /* packets sent; the kernel numbers them in the same way */
 };
 
-/* What the kernel and the card say of one packet. */
+/* The stamps of one packet. */
 struct stamps {
     int64_t user;
     int64_t kernel;
@@ -31,45 +31,39 @@ struct stamps {
 struct stamp_datagram {
     uint8_t *bytes;
     size_t size;
-    size_t length; /* as received; may be above size when truncated */
+    size_t length; /* as received; larger than size if truncated */
     struct sockaddr_storage peer;
     socklen_t peer_length;
-    struct sockaddr_storage own; /* the address it came to, for servers; ss_family 0: unknown */
+    struct sockaddr_storage own; /* for servers: the address to which it was sent; ss_family 0:
+                                    unknown */
     struct stamps stamps;
 };
 
-/*
- * Turn timestamps on for a bound or connected socket. When the system refuses them the next lower
- * kind is taken and the reason written to why. @return the mode in force
- */
+/* Enable timestamps for a bound or connected socket. If the system refuses them, the next less
+ * accurate kind is used and `why` gives the reason. @return the mode in use */
 enum stamp_mode ictusi_stamp_enable(struct stamp_socket *socket, enum stamp_mode wanted,
                                     struct ictus_why *why);
 
-/* Ask for the destination address of each packet, so that replies leave from it. */
+/* Request the destination address of each packet, so that answers can be sent from it. */
 void ictusi_stamp_want_own(const struct stamp_socket *socket, int family);
 
 /*
- * Send a datagram; to may be NULL on a connected socket, own may be NULL. user gets the time just
- * before the system call. @return ICTUS_OK or ICTUS_ERR_IO with errno set
+ * Send a datagram. `answer` is the datagram that it answers, or NULL on a connected socket. *user
+ * is the time just before the system call. @return ICTUS_OK, or ICTUS_ERR_IO with errno set
  */
 int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t length,
                       const struct stamp_datagram *answer, int64_t *user);
 
-/*
- * Fetch one transmit stamp that is waiting. id gets the packet's number.
- * @return ICTUS_OK, or ICTUS_ERR_SAMPLES when none is waiting
- */
+/* Fetch one waiting transmit stamp. *id is the number of its packet. @return ICTUS_OK, or
+ * ICTUS_ERR_SAMPLES if none is waiting */
 int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct stamps *stamps);
 
-/* Receive one datagram without waiting. @return ICTUS_OK, ICTUS_ERR_SAMPLES (none) or ICTUS_ERR_IO
- */
+/* Receive one datagram without waiting. @return ICTUS_OK, ICTUS_ERR_SAMPLES (none) or
+ * ICTUS_ERR_IO */
 int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagram *datagram);
 
-/*
- * Make a network card stamp packets (SIOCSHWTSTAMP); all is needed by servers, which see requests
- * of any kind. phc gets the index of its clock. @return ICTUS_OK, ICTUS_ERR_UNSUPPORTED or
- * ICTUS_ERR_PERMISSION
- */
+/* Make a network card stamp all packets (SIOCSHWTSTAMP). *phc is the index of its clock. @return
+ * ICTUS_OK, ICTUS_ERR_UNSUPPORTED or ICTUS_ERR_PERMISSION */
 int ictusi_stamp_hardware(int fd, const char *interface, int *phc, struct ictus_why *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the daemon tells about itself: the status page and the log's record of a poll. */
+/* What the daemon reports about itself: the status page, and the log's record of a poll. */
 #include "keeper.h"
 
 #include <math.h>
@@ -131,7 +131,7 @@ void ictusi_keeper_report(struct keeper *keeper)
     ictusi_page_report(&keeper->page, &status);
 }
 
-/* The clock as a reader sees it: what a slew has still to remove counts as error. */
+/* The clock as a reader sees it. What a slew has not removed yet counts as error. */
 static void status_fill_clock(const struct keeper *keeper, int64_t now,
                               struct ictus_lock_poll *poll)
 {

@@ -8,17 +8,18 @@
 #include <string.h>
 #include <time.h>
 
-/* Farther off than this at the first locked poll: step once. ntpd and chronyd use 128 ms, 1 s. */
+/* If the offset is larger than this (ns) at the first locked poll, step once. ntpd uses 128 ms,
+ * chronyd 1 s. */
 static const double step_ns = 1.28e8;
 
-/* The kernel's own limit. */
+/* The kernel's own limit of the frequency correction. */
 static const double frequency_max = 5e-4;
 
-/* Offsets below this are removed by rate, over so many seconds: 5 ppm at most. */
+/* Offsets below this (ns) are removed by rate over this many seconds: at most 5 ppm. */
 static const double fine_ns = 2e4;
 static const double fine_s = 4.0;
 
-/* The kernel is told of a leap second when it is no further off. */
+/* The kernel is informed of a leap second that is no further away than this (ns). */
 static const int64_t leap_soon_ns = INT64_C(12) * 3600 * 1000000000;
 
 static int steer_adjust_system(struct timex *request)
@@ -39,8 +40,8 @@ static void steer_call(struct steer *steer, struct timex *request)
 
 /*
  * ADJ_SETOFFSET adds a signed time whose fraction must be between 0 and 1 s, so -0.25 s is -1 s +
- * 0.75 s. It is relative, and so exact however late the call comes; clock_settime() would lose what
- * passes between computing and setting.
+ * 0.75 s. It is relative, and so exact however late the call is made. clock_settime() would lose
+ * the time between computing and setting.
  */
 static void steer_step(struct steer *steer, double offset_ns)
 {
@@ -55,33 +56,31 @@ static void steer_step(struct steer *steer, double offset_ns)
     memset(&request, 0, sizeof(request));
     request.modes = ADJ_SETOFFSET | ADJ_NANO;
     request.time.tv_sec = seconds;
-    request.time.tv_usec = rest; /* nanoseconds under ADJ_NANO */
+    request.time.tv_usec = rest; /* nanoseconds because of ADJ_NANO */
     steer_call(steer, &request);
 }
 
-/*
- * The first call reads the present frequency without a mode and the second writes it back: only the
- * latter fails without the privilege.
- */
+/* The first call, without a mode, reads the present frequency, and the second one writes it
+ * back. Only the second one fails without the privilege. */
 int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
 {
     struct timex request;
     memset(&request, 0, sizeof(request));
     steer_call(steer, &request);
-    /* The same frequency again changes nothing, and needs the privilege all the same. */
+    /* Writing the same frequency changes nothing but needs the privilege. */
     request.modes = ADJ_FREQUENCY;
     steer_call(steer, &request);
     return steer->last_errno
                ? ictus_because(why, ICTUS_ERR_PERMISSION,
-                               "--steer may not set the system's clock (%s): it needs CAP_SYS_TIME",
+                               "--steer cannot set the system's clock (%s): it needs CAP_SYS_TIME",
                                strerror(steer->last_errno))
                : ICTUS_OK;
 }
 
 /*
- * clock_adjtime(2) takes the frequency in ppm with 16 bits of fraction, and errors in microseconds,
- * which are rounded up: whoever reads them relies on them. The tick goes back to its nominal 10000
- * us, because another daemon may have left one that adds up to 10 % to the rate.
+ * clock_adjtime(2) takes the frequency in ppm with 16 bits of fraction, and errors in microseconds.
+ * The errors are rounded up, because programs rely on them. The tick is reset to its nominal 10000
+ * us, because another daemon may have left one that changes the rate by up to 10 %.
  */
 static void steer_set_rate(struct steer *steer, double rate, const struct page_clock *clock)
 {
@@ -107,10 +106,10 @@ static void steer_set_rate(struct steer *steer, double rate, const struct page_c
 }
 
 /*
- * Have the kernel remove a phase at 500 ppm, and no more than that. adjtime(3)'s mechanism: the
- * kernel runs 500 ppm faster or slower until the microseconds are used up, also if this daemon is
- * gone by then. Under ADJ_OFFSET_SINGLESHOT the unit is the microsecond even where ADJ_NANO is set;
- * 0 cancels what is left.
+ * Let the kernel remove a phase at 500 ppm. This is the mechanism of adjtime(3): the kernel runs
+ * 500 ppm faster or slower until the microseconds are used up, even if this daemon has ended. With
+ * ADJ_OFFSET_SINGLESHOT the unit is the microsecond, even together with ADJ_NANO. 0 cancels the
+ * rest.
  */
 static void steer_slew(struct steer *steer, double ns)
 {
@@ -123,10 +122,10 @@ static void steer_slew(struct steer *steer, double ns)
 }
 
 /*
- * offset_ns is the system clock minus ours. Three ways to remove it: at the first locked poll one
- * step if it is large; beyond fine_ns the slew of the kernel, which ends by itself; below that a
- * rate that would remove it in fine_s. The last is a proportional control with a gain of 1/fine_s,
- * applied every second; it would be stable up to every 2 fine_s.
+ * offset_ns is the system clock minus ours. There are three ways to remove it: at the first locked
+ * poll a single step if it is large; above fine_ns the kernel's slew, which ends by itself; below
+ * that a rate that would remove it in fine_s. The last one is proportional control with a gain of
+ * 1/fine_s, applied every second. It is stable for intervals of up to 2 fine_s.
  */
 void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, double offset_ns)
 {

@@ -12,22 +12,20 @@
 
 enum { EXCHANGES_MAX = 32, LOST_MAX = 2, REOPEN_MISSED = 4 };
 
-/* A RATE kiss doubles the interval, three times at most; so many good polls halve it again. */
+/* A RATE kiss doubles the interval, at most three times. This many good polls halve it again. */
 enum { POLITE_MAX = 3, POLITE_POLLS = 4 };
 
-/* A name without an address is asked for no more often than this doubles up to. */
+/* The interval (s) between lookups of a name without an address doubles up to this. */
 static const double nameless_s = 64.0;
 
-/* How often a lookup is looked after. */
+/* Interval (ns) at which a lookup is checked. */
 static const int64_t lookup_ns = 20000000;
 
-/* Local references cost nothing to read and mostly tick once a second. */
+/* Local references cost nothing to read, and most of them tick once a second. */
 static const double reference_interval_s = 1.0;
 
-/*
- * What servers and local references have in common, before the first poll: unreachable and out of
- * date.
- */
+/* Initialise what servers and local references have in common. Before the first poll a source is
+ * unreachable and unsynchronised. */
 static void upstream_init(struct upstream *source, const char *text,
                           const struct upstream_options *options)
 {
@@ -80,9 +78,9 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
     source->peer.options.max_distance_ns = options->lock->max_distance_s * 1e9;
     source->pool = options->pool;
     if (!ictusi_lookup_numeric(source->peer.host)) {
-        return ICTUS_OK; /* looked up once the daemon runs, as often as it takes */
+        return ICTUS_OK; /* looked up when the daemon runs, as often as necessary */
     }
-    /* At once: network cards are told to stamp while there is the privilege. */
+    /* Connect at once, because network cards are set up to stamp while there are privileges. */
     const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST};
     struct addrinfo *list = NULL;
     if (getaddrinfo(source->peer.host, source->peer.port, &hints, &list)) {
@@ -93,10 +91,8 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
     return ICTUS_OK;
 }
 
-/*
- * A local reference is read once a second and shows its own identity in four letters (RFC 5905,
- * 7.3).
- */
+/* A local reference is read once a second. Its reference id is its name in four letters (RFC
+ * 5905, 7.3). */
 int ictusi_upstream_reference(struct upstream *source, const char *text,
                               const struct upstream_options *options, struct ictus_why *why)
 {
@@ -129,7 +125,7 @@ void ictusi_upstream_close(struct upstream *source)
     }
 }
 
-/* Two sources at one server would outvote others with one error. */
+/* Two sources at one server would outvote others with the same error. */
 static bool upstream_taken(const struct upstream *source, const char *address)
 {
     for (int i = 0; i < source->sibling_count; i++) {
@@ -142,7 +138,8 @@ static bool upstream_taken(const struct upstream *source, const char *address)
     return false;
 }
 
-/* An address of the name: for one of a pool one that no other has, and not the one that failed. */
+/* Choose an address of the name. A source of a pool takes one that no other source has, and not
+ * the one that failed. */
 static const struct addrinfo *upstream_choose_address(const struct upstream *source,
                                                       const struct addrinfo *list)
 {
@@ -161,14 +158,15 @@ static const struct addrinfo *upstream_choose_address(const struct upstream *sou
     return source->pool ? own : list;
 }
 
-/* Take an address over when it is there. @return whether there is one to ask at */
+/* Use an address if it has arrived. @return whether there is one to ask */
 static bool upstream_find_address(struct upstream *source)
 {
     struct peer *peer = &source->peer;
     const struct addrinfo *list = NULL;
     struct ictus_why why = {""};
     int code = 0;
-    /* Without a socket, and at each fourth miss: the name may stand for another address by now. */
+    /* Look the name up without a socket, and at each fourth miss, because the name may have
+     * another address by now. */
     const bool wanted =
         peer->socket.fd < 0 || (source->missed && source->missed % REOPEN_MISSED == 0);
     if (!source->lookup && wanted) {
@@ -189,13 +187,13 @@ static bool upstream_find_address(struct upstream *source)
         char was[sizeof(peer->address)];
         memcpy(was, peer->address, sizeof(was));
         const struct addrinfo *a = upstream_choose_address(source, list);
-        /* Of a pool this one only: the next may be a sibling's. */
+        /* A source of a pool tries only this one, because the next one may be a sibling's. */
         for (; a; a = source->pool ? NULL : a->ai_next) {
             if (ictusi_peer_connect(peer, a, &why) == ICTUS_OK) {
                 break;
             }
         }
-        /* Another address is another path, of which the delays say nothing. */
+        /* Another address means another path, to which the known delays do not apply. */
         if (strcmp(was, peer->address) != 0) {
             ictusi_lock_delays_reset(&source->delays);
         }
@@ -205,9 +203,8 @@ static bool upstream_find_address(struct upstream *source)
     return peer->socket.fd >= 0;
 }
 
-/*
- * Whose fault a poll without a sample was: this machine's clock, the server's word, or the network.
- */
+/* Return the cause of a poll without a sample: this machine's clock, the server's statement, or
+ * the network. */
 static enum upstream_event upstream_failure(const struct upstream *source, int err)
 {
     if (err == ICTUS_ERR_CLOCK) {
@@ -219,10 +216,8 @@ static enum upstream_event upstream_failure(const struct upstream *source, int e
     return UPSTREAM_LOST;
 }
 
-/*
- * What the server says of itself, from its last reply: how far it is from the primary clock, and by
- * how much that may be off.
- */
+/* Note what the server says about itself in its last reply: its distance to the primary clock,
+ * and the possible error of that. */
 static void upstream_take_root(struct upstream *source)
 {
     const struct packet *reply = &source->peer.reply;
@@ -234,10 +229,10 @@ static void upstream_take_root(struct upstream *source)
 }
 
 /*
- * The samples of one poll become one measurement, which the loop takes or holds back. The bound
- * takes all samples that are physically possible: it is an intersection of intervals, each of which
- * holds the truth, so that a slow one is merely wide. The loop takes one mean of the group, and may
- * hold it back as a glitch; after a step the bound starts from what was suspected meanwhile.
+ * Turn the samples of a poll into one measurement, which the loop accepts or holds back. The bound
+ * takes all samples. It is an intersection of intervals that all contain the truth, so that a slow
+ * exchange is merely wide. The loop takes one mean of the group, and may hold it back as a glitch.
+ * After a step the bound continues with the suspected intervals.
  */
 static enum upstream_event upstream_discipline(struct upstream *source,
                                                const struct sample *samples, size_t count)
@@ -248,7 +243,7 @@ static enum upstream_event upstream_discipline(struct upstream *source,
         [DISCIPLINE_TURNED] = UPSTREAM_ACCEPTED,
     };
     struct measurement m;
-    /* Held back by the loop or not, no exchange is held back from the bound. */
+    /* The bound takes all exchanges, whether or not the loop holds them back. */
     (void)ictusi_bound_add(&source->bound, samples, count);
     if (!ictusi_group_combine(samples, count, source->drop_first, &source->delays, &m)) {
         return UPSTREAM_LOST;
@@ -278,7 +273,7 @@ static void upstream_kissed(struct upstream *source)
     }
 }
 
-/* Good answers are a licence to come as often as before. */
+/* After enough good answers, the source may be asked more often again. */
 static void upstream_fade(struct upstream *source)
 {
     if (source->polite && ++source->good_run >= POLITE_POLLS) {
@@ -288,10 +283,10 @@ static void upstream_fade(struct upstream *source)
 }
 
 /*
- * Who does not answer is asked at the shortest interval, with one packet a poll, so that the clock
- * locks again as soon as it can.
+ * Plan the next poll. A source that does not answer is asked at the shortest interval, with one
+ * packet for each poll, so that the clock locks again as soon as possible.
  *     wait = interval 2^polite (s)
- * A poll that took longer than the interval (due is in the past) is followed by a whole wait, and
+ * A poll that took longer than the interval (due is in the past) is followed by a whole wait and
  * not by a burst that catches up.
  */
 static void upstream_plan_next(struct upstream *source, bool good)
@@ -311,7 +306,7 @@ static void upstream_plan_next(struct upstream *source, bool good)
         source->interval_s = start_s;
     }
     source->since_start++;
-    /* By due times and not from now on, so that polls keep their distance whatever one takes. */
+    /* Counted from the due times and not from now, so that polls keep their distance. */
     const double wait_s = ldexp(source->interval_s, source->polite);
     source->due += (int64_t)(wait_s * 1e9);
     const int64_t now = ictusi_timebase_raw_now();
@@ -322,8 +317,9 @@ static void upstream_plan_next(struct upstream *source, bool good)
 }
 
 /*
- * The end of a poll. The last eight make the reach register (RFC 5905); its lowest bit is the
- * latest. A clock that was set, or a kiss, spoils all samples of the poll, even those before it.
+ * End a poll. The last eight polls form the reach register (RFC 5905), whose lowest bit is the
+ * latest one. A clock that was set, or a kiss, invalidates all samples of the poll, even earlier
+ * ones.
  */
 static enum upstream_event upstream_finish(struct upstream *source)
 {
@@ -354,9 +350,9 @@ static enum upstream_event upstream_finish(struct upstream *source)
 }
 
 /*
- * In interleaved mode each reply completes the exchange before it: the first one that of the last
- * group, which is stale, so one more is needed. A server may want to see the mode before it keeps
- * stamps: two more at the very first.
+ * In interleaved mode each reply completes the previous exchange. The first one completes that of
+ * the last group, which is stale, so one more exchange is needed. A server may start to keep stamps
+ * only after it has seen the mode, so two more are needed at the very first poll.
  */
 static int exchanges_most(const struct upstream *source)
 {
@@ -365,8 +361,9 @@ static int exchanges_most(const struct upstream *source)
 }
 
 /*
- * The next exchange. Who has been silent for four polls gets one packet a poll: the network is not
- * to be filled with requests to a server that is down. @return false when the poll is over
+ * Start the next exchange. A source that has been silent for four polls gets one packet for each
+ * poll, so that the network is not filled with requests to a server that is down. @return false if
+ * the poll is over
  */
 static bool upstream_ask(struct upstream *source, struct timebase *base)
 {
@@ -392,7 +389,7 @@ static bool upstream_ask(struct upstream *source, struct timebase *base)
     return true;
 }
 
-/* @return whether the poll goes on */
+/* @return whether the poll continues */
 static bool upstream_begin(struct upstream *source, struct timebase *base, int64_t utc_ns)
 {
     struct upstream_poll *poll = &source->poll;
@@ -413,7 +410,7 @@ static bool upstream_begin(struct upstream *source, struct timebase *base, int64
     return true;
 }
 
-/* @return whether the poll goes on */
+/* @return whether the poll continues */
 static bool upstream_hear(struct upstream *source, struct timebase *base)
 {
     struct upstream_poll *poll = &source->poll;
@@ -425,7 +422,7 @@ static bool upstream_hear(struct upstream *source, struct timebase *base)
     }
     poll->failure = err;
     if (err == ICTUS_OK) {
-        /* In interleaved mode the first reply completes an exchange of the poll before. */
+        /* In interleaved mode the first reply completes an exchange of the previous poll. */
         poll->count += sample->local >= poll->began ? 1 : 0;
     } else if (err != ICTUS_ERR_SAMPLES) {
         poll->lost++;
@@ -438,7 +435,7 @@ static bool upstream_hear(struct upstream *source, struct timebase *base)
     return poll->asked < exchanges_most(source) && poll->count < (size_t)poll->wanted;
 }
 
-/* @return whether the poll goes on */
+/* @return whether the poll continues */
 static bool upstream_go_on(struct upstream *source, struct timebase *base, int64_t now)
 {
     switch (source->poll.phase) {
@@ -458,18 +455,17 @@ static bool upstream_go_on(struct upstream *source, struct timebase *base, int64
     return false;
 }
 
-/* The socket to wake up for while a reply is awaited; -1 else. */
+/* The socket to wait on while a reply is expected, else -1. */
 int ictusi_upstream_fd(const struct upstream *source)
 {
     return source->poll.phase == UPSTREAM_WAITING ? source->peer.socket.fd : -1;
 }
 
 /*
- * Called whenever the wake time has come or the socket has something; it never blocks. True: a poll
- * is over.
+ * Called when the wake time has come or the socket has data. It never blocks. True: a poll is over.
  *     RESTING -> NAMING -> WAITING <-> PAUSING -> RESTING (references: RESTING -> RESTING)
- * Each phase waits for its own instant (wake) or for the socket. Nothing is remembered on the
- * stack, so that one thread runs all sources at once.
+ * Each phase waits for its own instant (wake) or for the socket. No state is kept on the stack, so
+ * that one thread can run all sources at once.
  */
 bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
                           enum upstream_event *event)
@@ -500,10 +496,8 @@ void ictusi_upstream_postpone(struct upstream *source, int64_t until)
     source->wake = source->due;
 }
 
-/*
- * UTC stepped, raw time did not: origins move with it, and no interleaved exchange may span the
- * step.
- */
+/* UTC stepped but raw time did not. The origins move by the leap, and no interleaved exchange
+ * may span it. */
 void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns)
 {
     source->discipline.origin_ns += leap_ns;
@@ -513,8 +507,8 @@ void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns)
 }
 
 /*
- * After a suspend: the raw clock stood still by an unknown time, so phase, bound and any exchange
- * under way are worthless. The discipline keeps its frequency, which is the oscillator's.
+ * After a suspend: the raw clock stood still for an unknown time, so phase, bound and any exchange
+ * under way are worthless. The discipline keeps its frequency, which is that of the oscillator.
  */
 void ictusi_upstream_restart(struct upstream *source)
 {
