@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Which symbols the shared libraries export, and the C++ brackets of every public header.
+ * Marks the symbols that the shared libraries export, and opens and closes extern "C" for C++ in
+ * every public header.
  */
 #ifndef ICTUS_API_H
 #define ICTUS_API_H

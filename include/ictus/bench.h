@@ -3,8 +3,11 @@
  * @file
  * Measuring MPI operations with controlled starts. For the tools of ictus: not yet stable.
  *
- * An experiment is one operation with one block size on one communicator under one scheme. All
- * functions that take a communicator or a bench are collective over it; one thread at a time.
+ * An experiment measures one operation with one block size on one communicator under one scheme. A
+ * scheme is the way in which the processes start each repetition.
+ *
+ * Threads: functions that take a communicator or a bench are collective over it unless they are
+ * marked as local, and may be called by one thread at a time. Local functions are reentrant.
  */
 #ifndef ICTUS_BENCH_H
 #define ICTUS_BENCH_H
@@ -19,81 +22,94 @@
 
 ICTUS_BEGIN
 
-/** How the local times of all processes become one number a repetition (H08 section 1.2). */
+/** How the local times of all processes become one number for each repetition (H08 section 1.2). */
 enum ictus_reduction {
     ICTUS_REDUCE_MAX,      /**< the slowest process */
-    ICTUS_REDUCE_MEAN,     /**< mean over the processes: what OSU and IMB print */
+    ICTUS_REDUCE_MEAN,     /**< mean over the processes, as OSU and IMB print it */
     ICTUS_REDUCE_MIN,      /**< the fastest process */
     ICTUS_REDUCE_ROOT,     /**< the root's own time */
-    ICTUS_REDUCE_MAKESPAN, /**< on the global clock: common start (or first start) to last exit */
-    ICTUS_REDUCE_EXIT,     /**< on the global clock: last arrival to last exit */
-    ICTUS_REDUCE_WAIT,     /**< sum over the processes: within the call until the last arrival */
+    ICTUS_REDUCE_MAKESPAN, /**< on the global clock: from the common start (or the first start)
+                                to the last exit */
+    ICTUS_REDUCE_EXIT,     /**< on the global clock: from the last arrival to the last exit */
+    ICTUS_REDUCE_WAIT,     /**< sum over the processes: time within the call before the last
+                                arrival */
     ICTUS_REDUCTIONS
 };
 
-/** Their names, ended by NULL. */
+/** The names of the reductions, terminated by NULL. */
 ICTUS_API extern const char *const ictus_reduction_names[];
 
-/** Operations that a shared object brings along; see <ictus/plugin.h>. */
+/** Operations that a shared object provides; see <ictus/plugin.h>. */
 struct ictus_plugins;
 
 /**
- * Load a shared object's operations. Local; call it alike on all processes.
- * @param[in,out] plugins NULL at first; grows; release with ictus_plugins_free()
+ * Load the operations of a shared object. Local; must be called alike on all processes.
+ * @param[in,out] plugins NULL at first; extended by each call; release with ictus_plugins_free()
  * @param path            of the shared object, as for dlopen(3)
- * @param[out] why        says why on failure; may be NULL
- * @return ICTUS_OK, ICTUS_ERR_IO (cannot be loaded), ICTUS_ERR_FORMAT (no plugin), ICTUS_ERR_EXISTS
- *         (an operation of that name is there), ICTUS_ERR_NOMEM
+ * @param[out] why        the reason of a failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_IO (cannot be loaded), ICTUS_ERR_FORMAT (not a plugin),
+ *         ICTUS_ERR_EXISTS (an operation of that name exists already), ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_plugins_load(struct ictus_plugins **plugins, const char *path,
                                  struct ictus_why *why);
 
-/** Release. No call of their operations may be under way. @param plugins NULL is legal */
+/**
+ * Unload the plugins. None of their operations may be running. Local.
+ * @param plugins NULL is allowed
+ */
 ICTUS_API void ictus_plugins_free(struct ictus_plugins *plugins);
 
-/** One row of the tables of operations. */
+/** A row of the tables of operations. */
 struct ictus_operation_info {
     const char *name;    /**< as given to --ops */
     const char *summary; /**< one line for lists */
     int rooted;          /**< has a root */
     int reduces;         /**< needs an MPI_Op */
-    int has_data;        /**< 0: the size does not matter (barrier) */
-    int nonblocking;     /**< can be begun and waited for apart */
-    int streams;         /**< many messages at once, see messages in a plan */
-    int one_sided;       /**< on an MPI window */
-    int persistent;      /**< a request or a window is made once, used many times */
-    const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
-    int pieces;          /**< of a mock-up: into how many pieces the operation is split; else 0 */
-    int partitioned;     /**< its message is handed over in partitions, see them in a plan */
-    int once;            /**< happens once a launch (init): instants come from the plan */
-    int threaded;        /**< threads of each process call MPI at once, see them in a plan */
-    int neighborhood;    /**< between the neighbours of a topology, see it in a plan */
-    int single;          /**< works on one element of the datatype: has no other size */
+    int has_data;        /**< 0: the size does not matter, as for a barrier */
+    int nonblocking;     /**< can be started and waited for separately */
+    int streams;         /**< sends many messages at once, see messages in a plan */
+    int one_sided;       /**< works on an MPI window */
+    int persistent;      /**< a request or a window is created once and used many times */
+    const char *mocks;   /**< the operation that this composition of others replaces, or NULL */
+    int pieces;          /**< of a mock-up: number of pieces into which the operation is split;
+                              else 0 */
+    int partitioned;     /**< its message is passed in partitions, see partitions in a plan */
+    int once;            /**< happens once for each launch (init): its instants are in the plan */
+    int threaded;        /**< several threads of each process call MPI at once, see threads in a
+                              plan */
+    int neighborhood;    /**< between the neighbours of a topology, see topology in a plan */
+    int single;          /**< works on a single element of the datatype, so it has no other size */
 };
 
 /**
- * Row number @p i of the operations, the plugins' last. Local.
+ * Return row @p i of the operations. Those of the plugins come last. Local.
  * @param plugins   may be NULL
  * @param i         from 0
- * @param[out] info set only on success; its texts are static or the plugin's
- * @return ICTUS_OK, or ICTUS_ERR_SAMPLES after the last
+ * @param[out] info set only on success; its texts are static or belong to the plugin
+ * @return ICTUS_OK, or ICTUS_ERR_SAMPLES after the last row
  */
 ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
                               struct ictus_operation_info *info);
 
-/** Find an operation by name. Local. @return ICTUS_OK or ICTUS_ERR_UNKNOWN with the nearest */
+/**
+ * Find an operation by name. Local. `plugins` and `why` may be NULL.
+ * @return ICTUS_OK, or ICTUS_ERR_UNKNOWN; the reason names the nearest operation
+ */
 ICTUS_API int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
                                    struct ictus_operation_info *info, struct ictus_why *why);
 
-/** @return bytes of one element of a datatype ("char", "double", ...), or 0: no such one. Local. */
+/**
+ * @return the size in bytes of an element of a datatype ("char", "double", ...), or 0 for an
+ *         unknown one. Local.
+ */
 ICTUS_API size_t ictus_datatype_bytes(const char *name);
 
-/** Names of the ways a window's memory comes to be, ended by NULL. */
+/** Names of the ways in which the memory of a window is allocated, terminated by NULL. */
 ICTUS_API extern const char *const ictus_window_kinds[];
 
 /**
- * The one to take unless told: Open MPI may be without a component for memory of the caller's, and
- * puts miss what MPICH 4.0 allocates.
+ * The default way. Open MPI may lack a component for memory of the caller, and with MPICH 4.0 puts
+ * miss memory that MPICH itself allocates.
  */
 #if defined(OPEN_MPI)
 #define ICTUS_WINDOW_DEFAULT "allocate"
@@ -101,32 +117,42 @@ ICTUS_API extern const char *const ictus_window_kinds[];
 #define ICTUS_WINDOW_DEFAULT "create"
 #endif
 
-/** @return name and summary of scheme number @p i, or NULL after the last. Local. */
+/**
+ * @return the name of scheme @p i and its summary, or NULL after the last one. Local; static
+ *         strings.
+ */
 ICTUS_API const char *ictus_scheme_name(int i, const char **summary);
 
-/** Check a scheme's specification without running it. Local. */
+/**
+ * Check the specification of a scheme without running it. Local; `why` may be NULL.
+ * @return ICTUS_OK, ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM
+ */
 ICTUS_API int ictus_scheme_check(const char *spec, struct ictus_why *why);
 
-/** The reduction that a scheme's users expect: max after a common start, mean after a barrier. */
+/**
+ * @return the reduction that is usual for a scheme: max after a common start, mean after a barrier.
+ *         Local.
+ */
 ICTUS_API enum ictus_reduction ictus_scheme_reduction(const char *spec);
 
 /**
- * What to measure and when to stop. Set size to sizeof(struct ictus_bench_plan); everything that is
- * zero or NULL takes its default.
+ * What to measure and when to stop. Set size to sizeof(struct ictus_bench_plan). Every member that
+ * is zero or NULL takes its default.
  */
 struct ictus_bench_plan {
     size_t size;                         /**< sizeof(struct ictus_bench_plan) */
-    const char *operation;               /**< name of an operation, see ictus_operation_at() */
-    const struct ictus_plugins *plugins; /**< where else operations are looked up; may be NULL */
-    uint64_t bytes; /**< of one block: the count argument of the MPI call times the datatype */
+    const char *operation;               /**< name of an operation, see ictus_operation() */
+    const struct ictus_plugins *plugins; /**< further operations; may be NULL */
+    uint64_t bytes; /**< of one block: the count argument of the MPI call times the size of the
+                         datatype */
     const char *datatype; /**< "char" by default */
     const char *reduce;   /**< "sum" by default */
     int root;             /**< rank in the communicator */
-    int rotate_root;      /**< the root moves on with each repetition */
-    int in_place;         /**< MPI_IN_PLACE where the operation knows it */
-    int buffers;          /**< sets of buffers used in turn */
-    int cold;             /**< write through the caches before each repetition */
-    int messages;         /**< of a stream, under way at once; 0: 64 */
+    int rotate_root;      /**< the root changes to the next rank with each repetition */
+    int in_place;         /**< use MPI_IN_PLACE if the operation supports it */
+    int buffers;          /**< number of sets of buffers that are used in turn */
+    int cold;             /**< overwrite the caches before each repetition */
+    int messages;         /**< of a stream, pending at once; 0: 64 */
     int partitions;       /**< of a partitioned message, 1 to 4096; 0: 4 */
     const char *window;   /**< one-sided: one of ictus_window_kinds; NULL: ICTUS_WINDOW_DEFAULT */
     const char *topology; /**< of neighbourhood operations: "ring" (NULL), "cart:dimensions=2",
@@ -134,80 +160,94 @@ struct ictus_bench_plan {
     const char *layout;   /**< of the elements of a block: "contiguous" (NULL),
                                "vector:block=8,stride=16", "indexed", "resized:stride=2" */
     int threads;          /**< of each process in operations of threads, 2 to 64; 0: none */
-    struct ictus_time init[2]; /**< before and after MPI_Init on this process, read from the clock
-                               "monotonic"; for the operation init, all zero otherwise */
+    struct ictus_time init[2]; /**< before and after MPI_Init on this process, by the clock
+                                    "monotonic"; only for the operation init, otherwise zero */
     int check;                 /**< 1: verify the operation's result before and after measuring;
-                                    2: of every repetition as well */
-    const char *arrival; /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
-    MPI_Comm comm;       /**< the same processes as the bench's, for a forced algorithm */
-    int use_comm;        /**< comm is set */
-    int64_t repetitions; /**< valid ones wanted */
-    int64_t warmup;      /**< untimed calls before */
-    double max_time_s;   /**< stop after this even with fewer repetitions; 0: no limit */
-    double width;        /**< stop at ictus_median_settled() by this part of it; 0: off */
-    int keep_ranks;      /**< keep every process's times as well */
-    int group;           /**< processes of each of several groups of consecutive ranks that run
-                              the operation at once, each for itself; 0: all are one */
-    int64_t first;       /**< repetitions made before: where roots, buffers, arrivals go on */
+                                    2: also after every repetition */
+    const char *arrival;       /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all arrive
+                                    together */
+    MPI_Comm comm;             /**< a communicator of the same processes with a forced algorithm */
+    int use_comm;              /**< comm is to be used */
+    int64_t repetitions;       /**< number of valid repetitions to make */
+    int64_t warmup;            /**< untimed calls before them */
+    double max_time_s;         /**< stop after this time even with fewer repetitions; 0: no limit */
+    double width;              /**< stop when ictus_median_settled() with this width; 0: never */
+    int keep_ranks;            /**< also keep the times of every process */
+    int group;     /**< size of groups of consecutive ranks that run the operation at the
+                        same time, each for itself; 0: one group */
+    int64_t first; /**< number of repetitions made earlier, at which roots, buffers and
+                        arrivals continue */
 };
 
-/** @return how many blocks a process sends at once under this plan, in a stream; else 0. Local. */
+/**
+ * @return the number of blocks that a process sends at once under this plan if it is a stream, else
+ *         0. Local.
+ */
 ICTUS_API int ictus_operation_messages(const struct ictus_bench_plan *plan);
 
-/** Check a plan without a communicator: its texts, and whether the operation can do it. Local. */
+/**
+ * Check a plan without a communicator: its texts, and whether the operation supports it. Local;
+ * `why` may be NULL.
+ * @return ICTUS_OK, or the error that ictus_bench_run() would return
+ */
 ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);
 
 /**
- * Check as well whether it works with a scheme and with that many processes. Local.
- * @param plan      to be run by ictus_bench_run()
+ * Check a plan together with a scheme and a number of processes. Local.
+ * @param plan      for ictus_bench_run()
  * @param scheme    as for ictus_bench_create()
- * @param processes that will take part; 0 where that is not known yet
- * @param[out] why  says why on failure; may be NULL
- * @return ICTUS_OK, or what ictus_bench_run() would return
+ * @param processes that will take part; 0 if this is not known yet
+ * @param[out] why  the reason of a failure; may be NULL
+ * @return ICTUS_OK, or the error that ictus_bench_run() would return
  */
 ICTUS_API int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme,
                                 int processes, struct ictus_why *why);
 
-/** What one experiment gave. Arrays are owned by the result; on ranks but 0 they are NULL. */
+/**
+ * The results of one experiment. The arrays are owned by the result. On ranks other than 0 they are
+ * NULL.
+ */
 struct ictus_bench_result {
     int64_t n;                           /**< valid repetitions */
     int64_t invalid;                     /**< repetitions whose start was late on some process;
-                                              set alone with ICTUS_ERR_SAMPLES */
+                                              the only member that is set with ICTUS_ERR_SAMPLES */
     double *samples_s[ICTUS_REDUCTIONS]; /**< n seconds each, in the order of measurement */
-    double *ranks_s;                     /**< n times processes, if asked for; else NULL */
+    double *ranks_s;                     /**< n x processes values if requested; else NULL */
     double sigma_ns;                     /**< largest clock sigma over processes, at the end */
     double bound_ns;                     /**< largest hard bound of the clock's error, likewise */
-    int arrival_ranks; /**< ranks of the arrival pattern that a file told; 0: none did */
+    int arrival_ranks; /**< ranks of the arrival pattern in a file; 0: no file was used */
 };
 
 struct ictus_bench;
 
 /**
- * Get ready to measure on a communicator: builds its clock.
+ * Prepare measurements on a communicator and build its clock. Collective; blocking.
  * @param comm       an intra-communicator; duplicated, the caller keeps its handle
  * @param scheme     "harmonize", "barrier", "round-time:slack=3", ...; NULL takes harmonize
- * @param clock      as in ictus_clock_create(); may be NULL
- * @param[out] bench released with ictus_bench_free()
- * @param[out] why   says why on failure; may be NULL
+ * @param clock      as for ictus_clock_create(); may be NULL
+ * @param[out] bench set only on success; released with ictus_bench_free()
+ * @param[out] why   the reason of a failure; may be NULL
+ * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN or ICTUS_ERR_SPEC (of the scheme),
+ *         or an error of ictus_clock_create()
  */
 ICTUS_API int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
                                  struct ictus_bench **bench, struct ictus_why *why);
 
-/** Collective. @param bench NULL is legal */
+/** Release a bench and its clock. Collective. @param bench NULL is allowed */
 ICTUS_API void ictus_bench_free(struct ictus_bench *bench);
 
-/** The clock in use; owned by the bench. Local. */
+/** @return the clock in use, which is owned by the bench. Local. */
 ICTUS_API struct ictus_clock *ictus_bench_clock(struct ictus_bench *bench);
 
-/** Whether more processes than cores run on this process's node. Local. */
+/** @return 1 if more processes than cores run on this process's node, else 0. Local. */
 ICTUS_API int ictus_bench_crowded(const struct ictus_bench *bench);
 
 /**
- * Run one experiment.
+ * Run one experiment. Collective; blocking.
  * @param bench       from ictus_bench_create()
  * @param plan        the same on all processes
  * @param[out] result filled on success; release with ictus_bench_result_free()
- * @param[out] why    says why on failure; may be NULL
+ * @param[out] why    the reason of a failure; may be NULL
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (operation), ICTUS_ERR_ARG,
  *         ICTUS_ERR_UNSUPPORTED (size), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI, ICTUS_ERR_SAMPLES
  */
@@ -217,15 +257,15 @@ ICTUS_API int ictus_bench_run(struct ictus_bench *bench, const struct ictus_benc
 /** Release what a result owns. Local. @param result from a run, or all zero */
 ICTUS_API void ictus_bench_result_free(struct ictus_bench_result *result);
 
-/** Statistics of one sample. */
+/** Statistics of a sample. */
 struct ictus_summary {
     size_t n;         /**< values */
     double median;    /**< the middle value, or the mean of the middle two */
-    double ci95_low;  /**< lower end of the median's rank-based interval, see covered */
+    double ci95_low;  /**< lower end of the rank-based interval of the median, see covered */
     double ci95_high; /**< upper end of it */
-    double covered;   /**< level that the interval really has */
+    double covered;   /**< actual confidence level of the interval */
     double mean;      /**< arithmetic mean */
-    double sd;        /**< standard deviation, by n - 1 */
+    double sd;        /**< standard deviation, with n - 1 in the denominator */
     double min;       /**< smallest value */
     double max;       /**< largest value */
     double p10;       /**< quantile 0.10 */
@@ -233,27 +273,34 @@ struct ictus_summary {
     double p75;       /**< quantile 0.75 */
     double p90;       /**< quantile 0.90 */
     double p99;       /**< quantile 0.99 */
-    size_t outliers;  /**< outside Tukey's fences; counted, never dropped */
-    double effective; /**< how many independent values the median is worth; n unless a series */
+    size_t outliers;  /**< number of values outside Tukey's fences; none is dropped */
+    double effective; /**< equivalent number of independent values for the median; n unless a
+                           series */
 };
 
-/** Summarise @p n > 0 values; sorts a copy. @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM */
+/**
+ * Summarise @p n > 0 values, of which a copy is sorted. Local; reentrant. All results are in the
+ * unit of the values.
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM
+ */
 ICTUS_API int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary);
 
 /**
- * Summarise values in the order in which they were measured: where stretches of them differ more
- * than chance allows (a machine that changes its state, a drift), the median's interval is as wide
- * as they say, and effective less than n. Seen from 100 values on. Local.
+ * Summarise values in the order in which they were measured. If parts of the series differ by more
+ * than chance explains (a machine that changes its state, a drift), the interval of the median is
+ * widened accordingly and `effective` is less than n. This needs at least 100 values. Local;
+ * reentrant.
  * @return as ictus_summarize()
  */
 ICTUS_API int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary);
 
 /**
- * Whether values in the order of measurement settle their median: there are 100 or more, enough to
- * see a drift by, and the median's interval is no wider than a part of the median. Local.
- * @param values seconds
- * @param n      how many
- * @param width  the part, such as 0.01; 0 and less is never reached
+ * Return whether the median of a series is known well enough: there are at least 100 values, which
+ * is enough to see a drift, and the interval of the median is no wider than a given fraction of it.
+ * Local; reentrant.
+ * @param values in the order of measurement, in any unit
+ * @param n      their number
+ * @param width  the fraction, such as 0.01; with 0 or less the result is always 0
  * @return 1 or 0
  */
 ICTUS_API int ictus_median_settled(const double *values, size_t n, double width);

@@ -3,17 +3,18 @@
  * @file
  * One clock for all processes of a communicator.
  *
- * A clock joins a local time source (what `ictus clocks` lists) with the line that a
- * synchronisation algorithm fitted to it. Its specification is the text of the command line:
+ * A clock combines a local time source (see `ictus clocks`) with the line that a synchronisation
+ * algorithm fitted to it. Its specification is the text of the command line:
  *
  *     ALGORITHM[:option=value,...][@SOURCE[:option=value,...]]
  *
- * e.g. "hca3:fitpoints=500,exchanges=10@tsc" or "@monotonic_raw". What is left out comes from the
- * environment variables ICTUS_SYNC and ICTUS_CLOCK, then from the library's default.
+ * for example "hca3:fitpoints=500,exchanges=10@tsc" or "@monotonic_raw". A part that is left out is
+ * taken from the environment variables ICTUS_SYNC and ICTUS_CLOCK, and otherwise from the library's
+ * default.
  *
- * Threads: reading functions are reentrant; a clock may be read by many threads while none
- * resyncs or frees it. Creating and resyncing communicate: they need MPI_THREAD_MULTIPLE when
- * other threads use MPI at the same time; different clocks may then be synchronised concurrently.
+ * Threads: functions that read are reentrant. Many threads may read a clock while none resyncs or
+ * frees it. Creating and resyncing communicate. They need MPI_THREAD_MULTIPLE if other threads use
+ * MPI at the same time, and different clocks may then be synchronised concurrently.
  */
 #ifndef ICTUS_CLOCK_H
 #define ICTUS_CLOCK_H
@@ -28,112 +29,134 @@ ICTUS_BEGIN
 
 struct ictus_clock;
 
-/** What a reading says: the global instant, and how far it may be off. */
+/** A reading: the global instant and its uncertainty. */
 struct ictus_reading {
     struct ictus_time time; /**< the instant on the global clock */
-    double sigma_ns;        /**< standard deviation of its error, from the fit and the time since */
-    double path_ns;         /**< the systematic part of it, that no averaging reduces: what paths'
-                                 asymmetries were found, or must be assumed, to do */
-    double bound_ns;        /**< no error exceeds this while drifts stay within +-200 ppm */
+    double sigma_ns;        /**< standard deviation of its error, from the fit and the time since
+                                 then */
+    double path_ns;         /**< the systematic part of sigma_ns, which no averaging reduces: the
+                                 measured or assumed asymmetry of the paths */
+    double bound_ns;        /**< no error exceeds this as long as drifts stay within +-200 ppm */
 };
 
-/** What the last synchronisation cost and reached. */
+/** Cost and result of the last synchronisation. */
 struct ictus_sync_stats {
     double duration_s;  /**< on this process */
-    uint64_t exchanges; /**< request-reply pairs this process started */
-    uint64_t synced;    /**< how often the clock was synchronised */
-    uint64_t steps;     /**< times a source stepped, was found out, and all began anew */
+    uint64_t exchanges; /**< request-reply pairs that this process started */
+    uint64_t synced;    /**< number of synchronisations of this clock */
+    uint64_t steps;     /**< number of times that a source was found to have stepped, so that all
+                             started again */
     double sigma_ns;    /**< at the end of the synchronisation */
     double bound_ns;    /**< likewise */
-    double slope;       /**< of the global clock against the local source */
-    uint64_t messages;  /**< this process sent: requests, replies and words about them */
-    double path_ns;     /**< the part of sigma_ns that is systematic: asymmetries of paths */
+    double slope;       /**< of the global clock relative to the local source */
+    uint64_t messages;  /**< sent by this process: requests, replies and messages about them */
+    double path_ns;     /**< the systematic part of sigma_ns: asymmetries of paths */
 };
 
 /**
- * Build a clock shared by every process of @p comm. Collective over @p comm; blocking.
- * @param comm        an intra-communicator; duplicated, the caller keeps its handle
- * @param spec        as above; NULL takes the default. All processes must give the same text.
- * @param[out] clock  set only on success; release with ictus_clock_free()
+ * Build a clock that is shared by every process of @p comm. Collective over @p comm; blocking.
+ * @param comm       an intra-communicator; duplicated, the caller keeps its handle
+ * @param spec       see above; NULL takes the default. All processes must give the same text.
+ * @param[out] clock set only on success; release with ictus_clock_free()
  * @return ICTUS_OK, or the same error on every process: ICTUS_ERR_ARG, ICTUS_ERR_INTERCOMM,
- *         ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOT_SHARED, ICTUS_ERR_NOMEM, ICTUS_ERR_MPI,
- * ...
+ *         ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED or ICTUS_ERR_PERMISSION (the
+ *         source cannot be opened), ICTUS_ERR_NOT_SHARED, ICTUS_ERR_CLOCK (a source stepped),
+ *         ICTUS_ERR_TOLERANCE (a requested tolerance was not reached), ICTUS_ERR_NOMEM,
+ *         ICTUS_ERR_MPI
  */
 ICTUS_API int ictus_clock_create(MPI_Comm comm, const char *spec, struct ictus_clock **clock);
 
 /**
- * As ictus_clock_create(), and say why it failed.
- * @param comm       as there
- * @param spec       as there
- * @param[out] clock as there
- * @param[out] why   filled on failure, the same on every process; may be NULL
+ * Like ictus_clock_create(), and also give the reason of a failure. Collective; blocking.
+ * @param comm       as for ictus_clock_create()
+ * @param spec       as for ictus_clock_create()
+ * @param[out] clock as for ictus_clock_create()
+ * @param[out] why   the reason of a failure, the same on every process; may be NULL
+ * @return as ictus_clock_create()
  */
 ICTUS_API int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock **clock,
                                      struct ictus_why *why);
 
 /**
- * Release a clock. Collective over its communicator where the MPI library's MPI_Comm_free is.
- * @param clock NULL is legal
+ * Release a clock. Collective over its communicator if MPI_Comm_free of the MPI library is.
+ * @param clock NULL is allowed
  */
 ICTUS_API void ictus_clock_free(struct ictus_clock *clock);
 
-/** Read the global clock. Local; costs little more than the source. @param clock not NULL */
+/**
+ * Read the global clock. Local; reentrant. It costs little more than reading the source.
+ * @param clock not NULL
+ */
 ICTUS_API struct ictus_time ictus_clock_now(const struct ictus_clock *clock);
 
 /**
- * Read the global clock with its uncertainty. Local.
+ * Read the global clock and its uncertainty. Local; reentrant.
  * @param clock        not NULL
  * @param[out] reading set only on success
  * @return ICTUS_OK or ICTUS_ERR_ARG
  */
 ICTUS_API int ictus_clock_read(const struct ictus_clock *clock, struct ictus_reading *reading);
 
-/** Read the local source under the clock. Local. @param clock not NULL */
+/** Read the local source of the clock. Local; reentrant. @param clock not NULL */
 ICTUS_API struct ictus_time ictus_clock_local(const struct ictus_clock *clock);
 
 /**
- * The global instant of a local one, past or future. Local.
+ * Convert a local instant, past or future, to a global one. Local; reentrant.
  * @param clock not NULL
  * @param local an instant of the local source
  */
 ICTUS_API struct ictus_time ictus_clock_map(const struct ictus_clock *clock,
                                             struct ictus_time local);
 
-/** The local instant of a global one: when to start waiting for it. Local. */
+/**
+ * Convert a global instant to a local one, for example to wait for it. Local; reentrant. `clock`
+ * must not be NULL.
+ */
 ICTUS_API struct ictus_time ictus_clock_unmap(const struct ictus_clock *clock,
                                               struct ictus_time global);
 
-/** As ictus_clock_map(), with the uncertainty at that instant. @return ICTUS_OK or ICTUS_ERR_ARG */
+/**
+ * Like ictus_clock_map(), with the uncertainty at that instant. Local; reentrant.
+ * @return ICTUS_OK or ICTUS_ERR_ARG
+ */
 ICTUS_API int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time local,
                                       struct ictus_reading *reading);
 
 /**
- * Synchronise again, keeping what the algorithm can use of earlier measurements. Collective;
+ * Synchronise again. Earlier measurements are kept if the algorithm can use them. Collective;
  * blocking. On failure the clock stays as it was.
  * @return as ictus_clock_create()
  */
 ICTUS_API int ictus_clock_resync(struct ictus_clock *clock);
 
 /**
- * The true instant that a `sim:` source stands for, to judge a clock by: all processes that share
- * the real source underneath share this truth. Local. Never used by an algorithm.
+ * Return the true instant for a local instant of a `sim:` source, in order to judge a clock. All
+ * processes whose simulated sources share the same real source share this truth. No algorithm uses
+ * it. Local; reentrant.
  * @param clock      not NULL
  * @param local      an instant of the local source
  * @param[out] truth set only on success
- * @return ICTUS_OK, or ICTUS_ERR_UNSUPPORTED where the source is not simulated
+ * @return ICTUS_OK, ICTUS_ERR_ARG, or ICTUS_ERR_UNSUPPORTED if the source is not simulated
  */
 ICTUS_API int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
                                 struct ictus_time *truth);
 
-/** What the last synchronisation cost and reached. Local. @return ICTUS_OK or ICTUS_ERR_ARG */
+/**
+ * Return cost and result of the last synchronisation. Local; reentrant.
+ * @return ICTUS_OK or ICTUS_ERR_ARG
+ */
 ICTUS_API int ictus_clock_stats(const struct ictus_clock *clock, struct ictus_sync_stats *stats);
 
-/** The full specification in force, defaults filled in. Local; owned by the clock. */
+/**
+ * @return the complete specification in use, including defaults; owned by the clock. Local;
+ *         reentrant.
+ */
 ICTUS_API const char *ictus_clock_spec(const struct ictus_clock *clock);
 
 /**
- * Wait until the clock shows an instant: sleeps while it is far, spins at the end. Local.
- * @return ICTUS_OK at once when the instant has passed
+ * Wait until the clock shows an instant: sleep while it is far away, and spin at the end. Local;
+ * blocking; reentrant.
+ * @return ICTUS_OK, at once if the instant has passed, or ICTUS_ERR_ARG
  */
 ICTUS_API int ictus_clock_wait_until(const struct ictus_clock *clock, struct ictus_time deadline);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Everything a program that wants the common clock and the common start needs.
+ * Includes everything that a program needs for the common clock and the common start.
  */
 #ifndef ICTUS_ICTUS_H
 #define ICTUS_ICTUS_H

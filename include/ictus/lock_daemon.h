@@ -2,8 +2,10 @@
 /**
  * @file
  * What `ictus lock`, `ictus serve` and `ictus at` run: keeping the network clock (M00), answering
- * NTP clients from it, and starting a command at an instant of it. In libictus-lock; no MPI.
- * Made for the tools of ictus, and not yet stable. Call each function from one thread only.
+ * NTP clients from it, and starting a command at an instant of it. In libictus-lock; no MPI. For
+ * the tools of ictus: not yet stable.
+ *
+ * Threads: all functions are local. Call each of them from one thread only.
  */
 #ifndef ICTUS_LOCK_DAEMON_H
 #define ICTUS_LOCK_DAEMON_H
@@ -17,22 +19,30 @@
 
 ICTUS_BEGIN
 
-/** Who takes the time stamps of packets: the application, the kernel or the network card. */
+/**
+ * Where time stamps of packets are taken: in the application, in the kernel or in the network card.
+ */
 enum ictus_lock_stamps { ICTUS_STAMPS_USER, ICTUS_STAMPS_KERNEL, ICTUS_STAMPS_HARDWARE };
 
-/** How the loop's gains are chosen: from the noise, or from M00's tconf in a frequency or phase
- * lock. */
+/**
+ * How the gains of the loop are chosen: from the noise, or from M00's tconf in a frequency or phase
+ * lock.
+ */
 enum ictus_lock_loop { ICTUS_LOCK_ADAPTIVE, ICTUS_LOCK_FLL, ICTUS_LOCK_PLL };
 
-/** How the next interval is chosen, between tmin and tmax and within a factor of 2 of the last. */
+/**
+ * How the next interval is chosen. It is between tmin and tmax, and within a factor of 2 of the
+ * last one.
+ */
 enum ictus_lock_policy {
-    ICTUS_LOCK_BEST, /**< the longest in which the oscillator wanders less than a reading errs */
+    ICTUS_LOCK_BEST,     /**< the longest in which the oscillator wanders less than the error of a
+                              measurement */
     ICTUS_LOCK_CHEAPEST, /**< the smallest product of packets and variance */
     ICTUS_LOCK_TARGET,   /**< the longest that keeps sigma; if none does, more exchanges */
     ICTUS_LOCK_FIXED     /**< always tmin */
 };
 
-/** One poll of one source, as it is logged. It is valid only during the call of on_poll. */
+/** One poll of one source, as it is logged. It is valid only while on_poll is called. */
 struct ictus_lock_poll {
     const char *source;   /**< the source as it was given */
     const char *event;    /**< "first", "accepted", "glitch", "step", "lost", "kiss", ... */
@@ -73,30 +83,34 @@ struct ictus_lock_options {
     const char *name;      /**< name of the instance */
     const char *directory; /**< directory of its shared page; NULL: the default */
     const char *keys;      /**< key file or NULL */
-    const char *user;    /**< to become after opening everything; NULL: ictus or nobody, if root */
-    const char *metrics; /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
-    int64_t key;         /**< id of the servers' key; 0: none */
-    enum ictus_lock_stamps stamps; /**< the best to take; lesser ones where they are refused */
+    const char *user;      /**< user to become after opening everything; NULL: if root, ictus or
+                                nobody */
+    const char *metrics;   /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
+    int64_t key;           /**< id of the servers' key; 0: none */
+    enum ictus_lock_stamps stamps; /**< the most accurate to use; less accurate ones if they are
+                                        refused */
     enum ictus_lock_loop loop;     /**< the discipline */
-    enum ictus_lock_policy policy; /**< of intervals */
+    enum ictus_lock_policy policy; /**< how intervals are chosen */
     bool interleaved;              /**< try interleaved mode */
     bool keep_first;               /**< do not leave out the first exchange of a group */
-    bool steer;                    /**< discipline CLOCK_REALTIME too */
+    bool steer;                    /**< also discipline CLOCK_REALTIME */
     int64_t exchanges;             /**< in a group */
-    int64_t min_sources; /**< how many sources must agree, in addition to being a majority */
-    int64_t polls;       /**< stop after this many polls of each source; 0: never */
-    double duration_s;   /**< stop after this time; 0: never */
-    double spacing_s;    /**< time between the exchanges of a group */
-    double timeout_s;    /**< how long to wait for a reply */
-    double sigma_s;      /**< wanted accuracy, and the smallest difference that is a glitch (M00) */
-    double tconf_s;      /**< time constant of the classic loops (M00) */
-    double tmin_s;       /**< shortest interval */
-    double tmax_s;       /**< longest interval */
-    double wander;       /**< how far the frequency may be from its mean, a ratio; for the bound */
+    int64_t min_sources;    /**< how many sources must agree, in addition to being a majority */
+    int64_t polls;          /**< stop after this many polls of each source; 0: never */
+    double duration_s;      /**< stop after this time; 0: never */
+    double spacing_s;       /**< time between the exchanges of a group */
+    double timeout_s;       /**< how long to wait for a reply */
+    double sigma_s;         /**< requested accuracy, and the smallest difference that is a glitch
+                                 (M00) */
+    double tconf_s;         /**< time constant of the classic loops (M00) */
+    double tmin_s;          /**< shortest interval */
+    double tmax_s;          /**< longest interval */
+    double wander;          /**< how far the frequency may be from its mean, as a ratio; used for
+                                 the bound */
     double max_distance_s;  /**< servers with a larger root distance are refused */
-    double makestep_s;      /**< larger corrections of the absolute clock step it; others slew it */
-    double maxchange_s;     /**< end instead of changing a locked clock by more; 0: no limit */
-    const char *clockbound; /**< file of the segment that ClockBound's clients read, or NULL */
+    double makestep_s;      /**< larger corrections step the absolute clock; smaller ones slew it */
+    double maxchange_s;     /**< exit instead of changing a locked clock by more; 0: no limit */
+    const char *clockbound; /**< file of the segment that clients of ClockBound read, or NULL */
     const char *drift;      /**< file that keeps the frequency between runs, or NULL */
     void (*on_poll)(const struct ictus_lock_poll *poll, void *context); /**< may be NULL */
     void (*on_message)(const char *text, void *context);                /**< may be NULL */
@@ -104,11 +118,13 @@ struct ictus_lock_options {
 };
 
 /**
- * Keep the clock until SIGINT or SIGTERM, the asked number of polls or the asked duration.
- * @param options  size and all else set; copied
- * @param[out] why filled on failure; may be NULL
- * @return ICTUS_OK, ICTUS_ERR_SPEC, ICTUS_ERR_EXISTS (another instance has the name), ICTUS_ERR_IO,
- *         ICTUS_ERR_PERMISSION, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_TIMEOUT (no source ever answered)
+ * Keep the clock until SIGINT or SIGTERM, or until the requested number of polls or duration is
+ * reached. Blocking.
+ * @param options  all members set, including size; copied
+ * @param[out] why the reason of a failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_SPEC, ICTUS_ERR_EXISTS (another instance has the
+ *         name), ICTUS_ERR_IO, ICTUS_ERR_PERMISSION, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_TOLERANCE
+ *         (maxchange_s), ICTUS_ERR_TIMEOUT (no source ever answered), ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *why);
 
@@ -120,51 +136,55 @@ struct ictus_serve_options {
     const char *name;      /**< name of the lock instance that is served */
     const char *directory; /**< directory of its shared page; NULL: the default */
     const char *keys;      /**< key file or NULL */
-    const char *allow;     /**< clients to answer, such as "10.0.0.0/8,fd00::/8"; NULL: everybody */
-    const char *deny;      /**< clients to refuse, even if they are in allow; NULL: nobody */
-    const char *user;    /**< to become after opening everything; NULL: ictus or nobody, if root */
-    const char *metrics; /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
-    bool require_key;    /**< answer authenticated requests only */
-    bool system_clock;   /**< serve CLOCK_REALTIME as it is: a machine known to be right */
-    int64_t stratum;     /**< stratum to claim for system_clock */
-    double rate;         /**< answers per second and client; 0: no limit */
-    int64_t burst;       /**< answers in a row to a client that was quiet before */
-    enum ictus_lock_stamps stamps; /**< the best to take; lesser ones where they are refused */
+    const char *allow;     /**< clients to answer, such as "10.0.0.0/8,fd00::/8"; NULL: all */
+    const char *deny;      /**< clients to refuse, even if they are in allow; NULL: none */
+    const char *user;      /**< user to become after opening everything; NULL: if root, ictus or
+                                nobody */
+    const char *metrics;   /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
+    bool require_key;      /**< answer only authenticated requests */
+    bool system_clock;     /**< serve CLOCK_REALTIME as it is, on a machine whose clock is known to
+                                be right */
+    int64_t stratum;       /**< stratum to announce with system_clock */
+    double rate;           /**< answers per second to each client; 0: no limit */
+    int64_t burst;         /**< answers in a row to a client that has been quiet */
+    enum ictus_lock_stamps stamps; /**< the most accurate to use; less accurate ones if they are
+                                        refused */
     void (*on_message)(const char *text, void *context); /**< may be NULL */
     void *context;                                       /**< of on_message */
 };
 
 /**
- * Answer NTP clients until SIGINT or SIGTERM.
- * @param options  size and all else set
- * @param[out] why filled on failure; may be NULL
+ * Answer NTP clients until SIGINT or SIGTERM. Blocking.
+ * @param options  all members set, including size; must stay valid during the call
+ * @param[out] why the reason of a failure; may be NULL
  * @return as ictus_lock_run()
  */
 ICTUS_API int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why *why);
 
-/** When to start: either `when` or `odd_minute_s`. */
+/** When to start: either `when` or `odd_minute_s` is set. */
 struct ictus_at_when {
     const char *when;     /**< "+2min", "2026-12-01T12:00:30Z", "@1795000000.5"; or NULL */
-    int64_t odd_minute_s; /**< this second of the next odd-numbered minute (M00); -1: not used */
-    double align_s;       /**< round the instant up to a multiple of this; 0: no */
+    int64_t odd_minute_s; /**< this second of the next minute with an odd number (M00); -1: not
+                               used */
+    double align_s;       /**< round the instant up to a multiple of this; 0: do not round */
 };
 
 /**
- * Whether something is asked for that can be an instant: what can be known before any clock is
- * read. Local, reentrant.
- * @param when     what was asked for
- * @param[out] why filled on failure; may be NULL
+ * Check, without reading a clock, that a description can be an instant. Reentrant.
+ * @param when     the description
+ * @param[out] why the reason of a failure; may be NULL
  * @return ICTUS_OK or ICTUS_ERR_SPEC
  */
 ICTUS_API int ictus_at_check(const struct ictus_at_when *when, struct ictus_why *why);
 
 /**
- * Convert a text to an instant, relative to what a clock shows now.
- * @param when         what was asked for
+ * Convert a description to an instant, relative to what a clock shows now. Reentrant.
+ * @param when         the description
  * @param now          the present time on the same clock
  * @param[out] instant set only on success
- * @param[out] why     filled on failure; may be NULL
- * @return ICTUS_OK or ICTUS_ERR_SPEC (the reason says what is possible, or that it has passed)
+ * @param[out] why     the reason of a failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_ARG, or ICTUS_ERR_SPEC (the reason says what is possible, or that the
+ *         instant has passed)
  */
 ICTUS_API int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
                                struct ictus_time *instant, struct ictus_why *why);
@@ -172,33 +192,35 @@ ICTUS_API int ictus_at_instant(const struct ictus_at_when *when, struct ictus_ti
 /** The outcome of a start. */
 struct ictus_at_report {
     struct ictus_time instant; /**< the instant that was agreed on */
-    double lateness_ns;        /**< how long after the instant the command was let go */
-    double exec_ns;            /**< how long execvp(3) then took to replace the process */
+    double lateness_ns;        /**< time from the instant until the command was released */
+    double exec_ns;            /**< time that execvp(3) then took to replace the process */
     double sigma_ns;           /**< standard deviation of the clock's error at the instant */
     double bound_ns;           /**< hard bound of that error */
-    int status;                /**< status of the command as wait(2) gives it, once it has ended */
+    int status;                /**< status of the command after it has ended, as for wait(2) */
 };
 
 /** What to start, and under which conditions. */
 struct ictus_at_start {
     struct ictus_time instant; /**< on the locked clock */
     char *const *command;      /**< as for execvp(3) */
-    double tolerance_ns;       /**< refuse if two standard deviations of the clock exceed this */
-    bool use_bound; /**< refuse if the clock's hard bound exceeds tolerance_ns, instead */
+    double tolerance_ns;       /**< refuse to start if two standard deviations of the clock
+                                    exceed this */
+    bool use_bound; /**< refuse to start if the hard bound exceeds tolerance_ns, instead */
     void (*on_start)(const struct ictus_at_report *report, void *context); /**< may be NULL */
     void *context;                                                         /**< of on_start */
 };
 
 /**
- * Start a command at an instant of the locked clock and wait for its end. The process is
- * prepared first: it sleeps, spins for the last moment and calls execvp(3). The tolerance is
- * checked now and again at the instant. on_start is called as soon as the command runs.
+ * Start a command at an instant of the locked clock and wait for its end. Blocking. A child process
+ * is created beforehand, which sleeps, spins for the last moment and calls execvp(3). The tolerance
+ * is checked now and again at the instant. on_start is called as soon as the command runs.
  * @param lock        from ictus_lock_open()
  * @param start       what to start, and when
- * @param[out] report filled as far as the start came
- * @param[out] why    filled on failure; may be NULL
- * @return ICTUS_OK, ICTUS_ERR_TOLERANCE, ICTUS_ERR_CLOCK (not locked; stepped meanwhile),
- *         ICTUS_ERR_TIMEOUT (the instant has passed), ICTUS_ERR_IO (the command cannot be run)
+ * @param[out] report filled as far as the start got
+ * @param[out] why    the reason of a failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_TOLERANCE, ICTUS_ERR_CLOCK (not locked, or stepped
+ *         meanwhile), ICTUS_ERR_TIMEOUT (the instant has passed), ICTUS_ERR_IO (the command cannot
+ *         be run)
  */
 ICTUS_API int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *start,
                            struct ictus_at_report *report, struct ictus_why *why);

@@ -2,7 +2,10 @@
 /**
  * @file
  * The MPI call that Schuchart, Hunold and Bosilca propose (S23, section 5.1), as a thin layer over
- * ictus_harmonize(). MPIX_ is the implementers' namespace: include this header only on purpose.
+ * ictus_harmonize(). The prefix MPIX_ is for implementers of MPI, so include this header only if
+ * you mean to use it.
+ *
+ * Threads: as for ictus/harmonize.h.
  */
 #ifndef ICTUS_MPIX_HARMONIZE_H
 #define ICTUS_MPIX_HARMONIZE_H

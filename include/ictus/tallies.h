@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Statistics of arrivals that a job under `ictus trace --statistics` keeps in files, while it runs
- * or after it was killed. In the library libictus-otf2; docs/arrivals.md says how they come about.
- * For the tools of ictus: not yet stable.
+ * Statistics of arrivals that a job under `ictus trace --statistics` keeps in files. They can be
+ * read while it runs or after it was killed. In the library libictus-otf2; docs/arrivals.md
+ * describes how they are made. For the tools of ictus: not yet stable.
  *
- * All functions are local and need no MPI; a handle belongs to one thread at a time.
+ * Threads: all functions are local and need no MPI. A handle belongs to one thread at a time.
  */
 #ifndef ICTUS_TALLIES_H
 #define ICTUS_TALLIES_H
@@ -19,50 +19,52 @@ ICTUS_BEGIN
 
 struct ictus_tallies;
 
-/** How a job stands. */
+/** The state of a job. */
 enum ictus_tallies_stage {
-    ICTUS_TALLIES_RUNNING, /**< as far as can be seen: processes on other machines are believed to
-                              run */
+    ICTUS_TALLIES_RUNNING, /**< as far as can be seen; processes on other machines are assumed to
+                                run */
     ICTUS_TALLIES_ENDED,   /**< all processes have reached MPI_Finalize, or the files are gone */
-    ICTUS_TALLIES_KILLED   /**< no process runs, and some have not reached MPI_Finalize */
+    ICTUS_TALLIES_KILLED   /**< no process runs, and some did not reach MPI_Finalize */
 };
 
-/** What is known of a job beside its patterns. */
+/** What is known about a job in addition to its patterns. */
 struct ictus_tallies_state {
     enum ictus_tallies_stage stage; /**< how it stands */
     int processes;                  /**< of the job */
-    int missing;                    /**< processes that have left nothing that could be read */
-    uint64_t full; /**< calls that were not counted since there was no room for another call site */
+    int missing;                    /**< processes that have left nothing readable */
+    uint64_t full;  /**< calls that were not counted because there was no room for another call
+                         site */
     uint64_t inter; /**< calls on inter-communicators, which are left out */
 };
 
 /**
- * Find the statistics of a job.
- * @param directory    what was given to `ictus trace -o`
+ * Open the statistics of a job. Local.
+ * @param directory    as given to `ictus trace -o`
  * @param[out] tallies set on success; released with ictus_tallies_close()
- * @param[out] why     says why on failure; may be NULL
- * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_IO (nothing is there), ICTUS_ERR_FORMAT (not of this
+ * @param[out] why     the reason of a failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_IO (there is nothing), ICTUS_ERR_FORMAT (of another
  *         version), ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_tallies_open(const char *directory, struct ictus_tallies **tallies,
                                  struct ictus_why *why);
 
 /**
- * Read the patterns as they are now, ordered by how long the first waited for the last.
+ * Read the present patterns, ordered by the total time for which the first arrival waited for the
+ * last. Local.
  * @param tallies    from ictus_tallies_open()
  * @param recent     1: of the latest calls, at most 64 of each site; 0: of a sample of the whole
- * run
- * @param rows       most instances that a table keeps, a sample; 0: all that were kept
+ *                   run
+ * @param rows       largest number of instances in a table, a sample; 0: all that were kept
  * @param[out] list  set on success; may be empty; released with ictus_arrivals_list_free()
  * @param[out] state may be NULL
- * @param[out] why   says why on failure; may be NULL
+ * @param[out] why   the reason of a failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_tallies_read(struct ictus_tallies *tallies, int recent, int64_t rows,
                                  struct ictus_arrivals_list *list,
                                  struct ictus_tallies_state *state, struct ictus_why *why);
 
-/** Release a handle; the files stay. @param tallies from ictus_tallies_open(), or NULL */
+/** Release a handle. The files stay. Local. @param tallies from ictus_tallies_open(), or NULL */
 ICTUS_API void ictus_tallies_close(struct ictus_tallies *tallies);
 
 ICTUS_END

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * An OTF2 archive as a picture of bounded size: what `ictus report` draws. In the library
+ * An OTF2 archive as a picture of limited size, which `ictus report` draws. In the library
  * libictus-otf2. The object is jansson's: not yet stable.
  *
- * Threads: one call at a time per process; OTF2 keeps one error handler per process.
+ * Threads: one call at a time in a process, because OTF2 has one error handler for each process.
  */
 #ifndef ICTUS_TIMELINE_H
 #define ICTUS_TIMELINE_H
