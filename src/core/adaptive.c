@@ -14,35 +14,34 @@
 
 enum {
     FOLDS_MAX = 8,
-    FOLDS_FEW = 4,    /* below MANY exchanges */
-    MANY = 400,       /* exchanges from which FOLDS_MAX folds are large enough */
-    SAMPLES_MIN = 16, /* below this, folds would hold fewer than 4 */
-    BLOCKS_MIN = 3,   /* a line through fewer blocks has no residual */
-    GUARD_BASE = 2,   /* outliers dropped at most: GUARD_BASE + n / GUARD_SHARE */
+    FOLDS_FEW = 4,    /* for fewer than MANY exchanges */
+    MANY = 400,       /* with this many exchanges, FOLDS_MAX folds are large enough */
+    SAMPLES_MIN = 16, /* with fewer, a fold would have fewer than 4 */
+    BLOCKS_MIN = 3,   /* a line through fewer blocks has no residuals */
+    GUARD_BASE = 2,   /* at most GUARD_BASE + n / GUARD_SHARE outliers are dropped */
     GUARD_SHARE = 200,
-    GUARD_SPAN_MIN = 15, /* order statistics that make the guard's yardstick, at least */
-    LEAST_RATIO = 4,     /* between the numbers of delays whose least is tried */
+    GUARD_SPAN_MIN = 15, /* minimum number of order statistics in the span of comparison */
+    LEAST_RATIO = 4,     /* ratio between the numbers m of delays that are tried */
     CANDIDATES_MAX = 12
 };
 
-/* A too-fast exchange stands off by more than this part of the yardstick. */
+/* A too-fast exchange is separated by more than this part of the span of comparison. */
 static const double guard_gap = 0.5;
-/* The envelope's fold error is optimistic by this factor (study over ten delay models). */
+/* The fold error of the envelope is too small by this factor (from a study of ten delay models). */
 static const double envelope_penalty = 1.15;
-/* Lepski: two offsets disagree beyond this many standard errors of their difference. */
+/* Lepski: two offsets disagree if they differ by this many standard errors of their difference. */
 static const double lepski_limit = 3.0;
-/*
- * Errors from so few folds are themselves uncertain: Student's 97.5 % quantile over the normal's
- * for 7 and 3 degrees of freedom, and a tenth for having chosen the smallest of several.
- */
+/* Errors from so few folds are themselves uncertain: the ratio of Student's 97.5 % quantile to
+ * the normal one for 7 and 3 degrees of freedom, and 10 % for choosing the smallest of several. */
 static const double few_folds_many = 1.1 * 2.365 / 1.960;
 static const double few_folds_few = 1.1 * 3.182 / 1.960;
-/* The variance of the least of all delays hangs on a few of them: others are as good until so far.
- */
+/* The variance of the smallest of all delays depends on a few of them. Others are preferred only
+ * if their variance is not above this multiple of it. */
 static const double doubt = 2.0;
-/* An offset's error is known from all exchanges; what choosing the smallest makes of it. */
+/* The error of the offset is known from all exchanges; this factor allows for choosing the
+ * smallest. */
 static const double choice_excess = 1.1;
-/* Three stamps rounded to whole nanoseconds leave this, however many exchanges are averaged. */
+/* The rounding of three stamps to whole ns leaves this, however many exchanges are averaged. */
 static const double rounding_var = 1.0 / 12.0;
 static const double rounding_sd = 0.29;
 static const size_t block_sizes[ADAPTIVE_CHOICES] = {0, 4, 16, 64, 0};
@@ -50,18 +49,18 @@ static const size_t block_sizes[ADAPTIVE_CHOICES] = {0, 4, 16, 64, 0};
 /* Buffers and tables of one estimation. */
 struct work {
     struct bounds all;     /* as measured */
-    struct bounds guarded; /* outliers pushed out of the way */
+    struct bounds guarded; /* with the outliers moved out of the way */
     struct bounds fold;
     struct envelope envelope;
     double *scratch; /* 3 n */
     size_t folds;
-    double tail_power; /* how fast the envelope's error falls with n: n^-tail_power */
+    double tail_power; /* the error of the envelope falls as n^-tail_power */
 };
 
 /*
- * y = a + b t by weighted least squares; w is NULL for equal weights. The means are taken out
- * first, in a pass of their own: t reaches back minutes, and the sums of raw squares would cancel.
- * The slope is 0 if all points are of one instant.
+ * Fit y = a + b t by weighted least squares; w = NULL means equal weights. The means are subtracted
+ * first, in a pass of their own, because t covers minutes and sums of raw squares would cancel. The
+ * slope is 0 if all points are at one instant.
  */
 static struct trend adaptive_weighted_line(const double *t, const double *y, const double *w,
                                            size_t n)
@@ -102,8 +101,8 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
     ictusi_stats_sort(rtt, n);
     const double shortest = rtt[0];
     /*
-     * The kernel is as wide as the lowest tenth of the round trips; the 1 ns keeps it from
-     * vanishing where a coarse clock shows all of these alike. Beyond z = 6 a weight would be below
+     * The kernel is as wide as the lowest tenth of the round trips. The 1 ns keeps it from
+     * vanishing if a coarse clock makes all of these equal. Beyond z = 6 a weight would be below
      * 3e-16 of the largest one.
      */
     const double scale = rtt[n / 10] - shortest + 1.0;
@@ -138,7 +137,7 @@ static struct trend block_line(const struct bounds *b, size_t size, double *scra
     return adaptive_weighted_line(t, y, NULL, blocks);
 }
 
-/* Delays of one side above a line of the given slope, sorted. */
+/* The delays of one direction, relative to a line of the given slope, sorted. */
 static void adaptive_sorted_delays(const struct bounds *b, double slope, int side, double *out)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -148,8 +147,9 @@ static void adaptive_sorted_delays(const struct bounds *b, double slope, int sid
 }
 
 /*
- * The largest delay that stands off below the bulk, or -INFINITY: a gap between neighbours wider
- * than guard_gap of the span to the 5 % quantile above it.
+ * Return the largest delay that is separated from the bulk, or -INFINITY: below it and its upper
+ * neighbour there is a gap wider than guard_gap times the span from that neighbour to the 5 %
+ * quantile.
  */
 static double adaptive_stand_off(const double *sorted, size_t n)
 {
@@ -158,10 +158,8 @@ static double adaptive_stand_off(const double *sorted, size_t n)
     if (most + span >= n) {
         return -INFINITY;
     }
-    /*
-     * From the largest delay that may be dropped down to the least: two outliers that lie close
-     * together have no gap between them, but there is one above both.
-     */
+    /* Search from the largest delay that may be dropped down to the smallest. Two outliers that
+     * are close together have no gap between them, but there is one above both. */
     for (size_t i = most; i-- > 0;) {
         if (sorted[i + 1] - sorted[i] > guard_gap * (sorted[i + 1 + span] - sorted[i + 1])) {
             return sorted[i];
@@ -170,7 +168,7 @@ static double adaptive_stand_off(const double *sorted, size_t n)
     return -INFINITY;
 }
 
-/* Copy the bounds, with too-fast exchanges moved up so far that no minimum sees them. */
+/* Copy the bounds, with too-fast exchanges moved so far up that no minimum sees them. */
 static void adaptive_guard(struct work *w)
 {
     const struct bounds *from = &w->all;
@@ -184,10 +182,8 @@ static void adaptive_guard(struct work *w)
         for (size_t i = 0; i < from->n && limit > -INFINITY; i++) {
             const double trend = line.slope * from->t[i];
             if (!side && from->upper[i] - trend <= limit) {
-                /*
-                 * Moved by the whole spread of the delays and not removed: every part keeps its
-                 * length, and the folds stay interleaved.
-                 */
+                /* The exchange is moved by the whole spread of the delays and not removed. All
+                 * parts thus keep their length, and the folds stay interleaved. */
                 into->upper[i] += away;
             } else if (side && trend - from->lower[i] <= limit) {
                 into->lower[i] -= away;
@@ -197,8 +193,8 @@ static void adaptive_guard(struct work *w)
 }
 
 /*
- * The delays' distribution near its minimum is taken as F(x) ~ x^alpha (Hill's estimator on the
- * lowest tenth); the minimum of n then errs like n^(-1/alpha).
+ * The distribution of delays near its minimum is modelled as F(x) ~ x^alpha, with Hill's estimator
+ * on the lowest tenth. The minimum of n delays then has an error of order n^(-1/alpha).
  */
 static double tail_power(const struct bounds *b, double slope, double *scratch)
 {
@@ -220,10 +216,8 @@ static double tail_power(const struct bounds *b, double slope, double *scratch)
         /* Hill (1975): the mean of -log(part) estimates 1 / alpha. Each direction counts half. */
         alpha += (double)count / sum / 2.0;
     }
-    /*
-     * Between the rate of an average (n^-1/2) and that of a sharp edge (n^-1 at alpha = 1): alpha
-     * comes from few values and may be far off either.
-     */
+    /* The power is limited to the range between that of a mean (n^-1/2) and that of a sharp edge
+     * (n^-1 at alpha = 1), because alpha is estimated from few values and may be far off. */
     return alpha > 0.0 ? fmin(fmax(1.0 / alpha, 0.5), 1.0) : 0.5;
 }
 
@@ -239,7 +233,8 @@ static struct trend adaptive_candidate(struct work *w, const struct bounds *b, i
     return block_line(b, block_sizes[which], w->scratch);
 }
 
-/* A candidate's standard error from its scatter over folds; INFINITY where folds are too small. */
+/* Return a candidate's standard error from its scatter over folds, or INFINITY if the folds are
+ * too small. */
 static double slope_error(struct work *w, int which)
 {
     const struct bounds *from = which == ADAPTIVE_WEIGHTED ? &w->all : &w->guarded;
@@ -254,23 +249,23 @@ static double slope_error(struct work *w, int which)
     const double sd = ictusi_stats_sd(slopes, w->folds);
     if (which == ADAPTIVE_ENVELOPE) {
         /*
-         * The scatter is that of estimates from n / folds exchanges. With all n an average's error
-         * falls by the root of the number of folds, an envelope's by the power that the delays'
-         * tail shows.
+         * The scatter is that of estimates from n / folds exchanges. With all n exchanges, the
+         * error of a mean is smaller by the root of the number of folds, and that of an envelope by
+         * the power from the tail of the delays.
          */
         return envelope_penalty * sd * pow((double)w->folds, -w->tail_power);
     }
     return sd / sqrt((double)w->folds);
 }
 
-/* Of how many delays the z-th candidate takes the least: all, then ever fewer; 0: of none. */
+/* Return m of candidate z: n, then ever smaller numbers. 0: there is no such candidate. */
 static double adaptive_least_of(size_t n, int z)
 {
     const double m = (double)n / pow(LEAST_RATIO, z ? z + 1 : 0);
     return m >= 1.0 ? m : 0.0;
 }
 
-/* Offset at t = 0, at a given slope, from the least of both sides. */
+/* The offset at t = 0, at a given slope, from the smallest delays of both directions. */
 static struct least_delay least_offset(const double *above, const double *below, size_t n, double m)
 {
     const struct least_delay a = ictusi_least_delay(above, n, m);
@@ -278,17 +273,13 @@ static struct least_delay least_offset(const double *above, const double *below,
     return (struct least_delay){(a.value - b.value) / 2.0, (a.variance + b.variance) / 4.0};
 }
 
-/*
- * The mean instant of the delays that a least of m is made of: whatever the slope errs by, the
- * offset there is as good.
- */
+/* Return the mean instant of the delays on which a smallest of m is based. The offset at that
+ * instant does not depend on the error of the slope. */
 static double least_instant(const struct work *w, double slope, double m)
 {
     const struct bounds *b = &w->guarded;
-    /*
-     * About n / m delays of each direction are as low as the least of m is on average; they
-     * decided.
-     */
+    /* About n / m delays of each direction are as small as the expected smallest of m. These
+     * determined it. */
     const size_t rank = (size_t)((double)b->n / m);
     const size_t last = rank > 1 ? rank - 1 : 0;
     double sum = 0.0;
@@ -304,9 +295,10 @@ static double least_instant(const struct work *w, double slope, double m)
 }
 
 /*
- * Lepski's choice: from the least of all delays on to those of fewer, which are surer where delays
- * do not pile up but wrong where both ways' differ, the one with the smallest standard error until
- * one contradicts those before it. Says at which instant it is best known.
+ * Lepski's choice. It starts with the smallest of all delays and goes on to the smallest of fewer.
+ * The latter are more certain if delays do not accumulate at their minimum, but wrong if the
+ * directions differ. The candidate with the smallest standard error is taken, until one contradicts
+ * those before it. *instant is where the offset is best known.
  */
 static struct least_delay adaptive_choose_offset(struct work *w, double slope, double *instant)
 {
@@ -320,10 +312,8 @@ static struct least_delay adaptive_choose_offset(struct work *w, double slope, d
     for (int z = 0; z < CANDIDATES_MAX && agree && adaptive_least_of(w->guarded.n, z) > 0.0; z++) {
         tried[z] = least_offset(above, below, w->guarded.n, adaptive_least_of(w->guarded.n, z));
         for (int y = 0; y < z && agree; y++) {
-            /*
-             * Each candidate must agree with all of those before it, not only with the last one: a
-             * slow trend from one to the next would pass otherwise.
-             */
+            /* Each candidate must agree with all earlier ones and not only with the last.
+             * Otherwise a slow trend from one to the next would pass. */
             agree = fabs(tried[z].value - tried[y].value) <=
                     lepski_limit * sqrt(tried[z].variance + tried[y].variance) + rounding_sd;
         }
@@ -334,7 +324,8 @@ static struct least_delay adaptive_choose_offset(struct work *w, double slope, d
     return tried[best];
 }
 
-/* The hard bound of the line at its anchor: from all lines inside the bounds, else per exchange. */
+/* Return the hard bound of the line at its anchor: from all lines inside the bounds, or else
+ * from the exchanges. */
 static double adaptive_hard_bound(struct work *w, const struct trend *trend)
 {
     double low = 0.0;
@@ -343,7 +334,7 @@ static double adaptive_hard_bound(struct work *w, const struct trend *trend)
     if (ictusi_envelope_range(&w->envelope, ICTUSI_DRIFT_MAX_NS_PER_S, 0.0, &low, &high)) {
         return fmax(high - trend->at_zero, trend->at_zero - low);
     }
-    /* Noisy stamps contradict each other: the widest exchange contains what the others miss. */
+    /* Noisy stamps contradict each other. The widest exchange contains what the others miss. */
     double bound = 0.0;
     for (size_t i = 0; i < w->all.n; i++) {
         const double value = trend->at_zero + trend->slope * w->all.t[i];
@@ -352,7 +343,7 @@ static double adaptive_hard_bound(struct work *w, const struct trend *trend)
     return bound;
 }
 
-/* The slope that scatters least over folds, and its variance. */
+/* Return the slope that scatters least over the folds, and its variance. */
 static struct adaptive_slope adaptive_slope(struct work *w, enum adaptive_choice *choice)
 {
     ictusi_envelope_build(&w->guarded, &w->envelope);
@@ -375,10 +366,8 @@ static struct adaptive_slope adaptive_slope(struct work *w, enum adaptive_choice
                                        least < INFINITY ? student * student * least * least : 0.0};
 }
 
-/*
- * Guard, slope and offset in this order: the guard needs only a rough slope of its own, and the
- * offset is a minimum over delays, which mean something only once the slope has been taken out.
- */
+/* The order is guard, slope, offset. The guard needs only a rough slope of its own. The offset
+ * is a minimum over delays, which are meaningful only after the slope has been subtracted. */
 static struct trend adaptive_estimate(struct work *w, const struct adaptive_slope *known,
                                       struct line_error *error, enum adaptive_choice *choice)
 {
@@ -398,7 +387,7 @@ static struct trend adaptive_estimate(struct work *w, const struct adaptive_slop
     return trend;
 }
 
-/* Too few for folds: least squares over the exchanges themselves. */
+/* There are too few exchanges for folds, so use least squares over the exchanges themselves. */
 static int fit_few(const struct bounds *b, struct line *line, struct line_error *error)
 {
     struct offset points[SAMPLES_MIN];

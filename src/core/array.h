@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays that grow at their end, of which only the address and the count are kept. */
+/* Arrays that grow at their end, of which only the address and the count are stored. */
 #ifndef ICTUS_CORE_ARRAY_H
 #define ICTUS_CORE_ARRAY_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Append a zeroed element; the room doubles at each power of two. NULL: no memory. */
+/* Append a zeroed element. The capacity doubles at each power of two. NULL: out of memory. */
 static inline void *array_append(void **array, uint64_t *count, size_t size)
 {
     const uint64_t n = *count;

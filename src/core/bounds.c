@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounds on an offset: from stamps, and interleaved parts of them. */
+/* Bounds on an offset: computing them from stamps, and dividing them into interleaved parts. */
 #include "core/bounds.h"
 
 #include <ictus/error.h>
@@ -19,10 +19,10 @@ int ictusi_bounds_reserve(size_t n, struct bounds *bounds)
 }
 
 /*
- * The remote clock was read after `sent` and before `received`, so its offset to the local clock
- * lies in [remote - received, remote - sent], whatever the delays of the two ways are. This needs
- * no model; it breaks only where a clock runs backwards or steps during an exchange, which is
- * refused here. Units: t in s from the anchor, bounds in ns above base.
+ * The remote clock was read after `sent` and before `received`, so its offset to the local clock is
+ * in [remote - received, remote - sent], whatever the delays of the two directions are. No model is
+ * needed. It fails only if a clock runs backwards or steps during an exchange. The former is
+ * refused here. Units: t in s from the anchor, bounds in ns above the base.
  */
 int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bounds)
 {
@@ -40,10 +40,8 @@ int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bo
     }
     const struct stamp *last = &stamps[n - 1];
     bounds->n = n;
-    /*
-     * Integers are subtracted before anything becomes a double, which near 1.7e18 ns resolves 256
-     * ns only.
-     */
+    /* Integers are subtracted before anything becomes a double, because a double near 1.7e18 ns
+     * only resolves 256 ns. */
     bounds->anchor = last->sent + (last->received - last->sent) / 2;
     bounds->base = last->remote - bounds->anchor;
     for (size_t i = 0; i < n; i++) {
@@ -56,10 +54,8 @@ int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bo
     return ICTUS_OK;
 }
 
-/*
- * Every count-th bound from index on. Parts that interleave span the same time, so one can be
- * fitted while another, which the fit has not seen, judges it.
- */
+/* Copy every count-th bound, beginning with number `index`. Interleaved parts span the same
+ * time, so that one can be fitted and another one, which the fit has not seen, can judge it. */
 void ictusi_bounds_fold(const struct bounds *from, size_t index, size_t count, struct bounds *into)
 {
     into->n = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges of one pair as what they are: bounds on the offset over time. The request was stamped
- * by the server after it was sent, so remote - sent is at least the offset; the reply arrived after
- * it was stamped, so remote - received is at most the offset. Times are seconds from the anchor
- * (the last exchange's middle), offsets nanoseconds from the base: small numbers, so doubles are
+ * The exchanges of one pair as bounds on the offset over time. The server stamped the request after
+ * it was sent, so remote - sent is at least the offset. The reply arrived after it was stamped, so
+ * remote - received is at most the offset. Times are in seconds from the anchor (the middle of the
+ * last exchange) and offsets in nanoseconds from the base. These numbers are small, so doubles are
  * exact.
  */
 #ifndef ICTUS_CORE_BOUNDS_H
@@ -28,19 +28,17 @@ struct trend {
     double slope;   /* ns per s */
 };
 
-/*
- * Take stamps over, ordered in time. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_NOMEM, and
- * ICTUS_ERR_CLOCK where the local clock ran backwards.
- */
+/* Compute bounds from stamps that are ordered in time. Errors: ICTUS_ERR_SAMPLES,
+ * ICTUS_ERR_NOMEM, and ICTUS_ERR_CLOCK if the local clock ran backwards. */
 int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bounds);
 
-/* Room for up to n exchanges, empty: for ictusi_bounds_fold(). Errors: ICTUS_ERR_NOMEM. */
+/* Allocate empty bounds of up to n exchanges for ictusi_bounds_fold(). Errors: ICTUS_ERR_NOMEM. */
 int ictusi_bounds_reserve(size_t n, struct bounds *bounds);
 
-/* Every count-th exchange, beginning with the index-th. */
+/* Copy every count-th exchange, beginning with number `index`. */
 void ictusi_bounds_fold(const struct bounds *from, size_t index, size_t count, struct bounds *into);
 
-/* Release; legal on a zeroed structure. */
+/* Release the bounds. Allowed on a zeroed structure. */
 void ictusi_bounds_free(struct bounds *bounds);
 
 #endif

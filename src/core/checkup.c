@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Medians over each process's pairs, and who is far from the median of all. */
+/* Medians over the pairs of each process, and the processes that are far from the median of all. */
 #include "core/checkup.h"
 
 #include "core/stats.h"
@@ -11,27 +11,28 @@
 #include <string.h>
 
 /*
- * The model is additive. A round trip of the pair (a, b) is part_a + part_b, an offset's change is
- * part_b - part_a: what a node does to all of its pairs is its part, and what remains belongs to
- * the link. Medians bear up to half of a node's links being slow before they blame the node itself.
+ * The model is additive. A round trip of the pair (a, b) is part_a + part_b, and the change of an
+ * offset is part_b - part_a. What a node does to all of its pairs is its part, and the rest belongs
+ * to the link. By using medians, up to half of a node's links may be slow before the node itself is
+ * blamed.
  */
 enum { PASSES = 4 };
 
-/* Robust standard deviations beyond which a value is not one of the others. */
+/* A value that deviates by more than this many robust standard deviations is an outlier. */
 static const double outlying = 6.0;
-/* The standard deviation of a Gaussian over the median of its absolute value. */
+/* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
-/* What pairs show, and the processes' parts of it. */
+/* The values of the pairs, and the parts of the processes. */
 struct survey {
     const struct checkup_meeting *meetings;
     size_t pairs;
     int size;
-    double *value;  /* of each pair; NAN: nothing known */
+    double *value;  /* of each pair; NAN: unknown */
     double *part;   /* of each process */
     double *sorted; /* room for the pairs of one process, or for all processes */
-    size_t *first;  /* of each process, in list; size + 1 */
-    size_t *list;   /* pairs of the processes */
+    size_t *first;  /* start of each process in list; size + 1 values */
+    size_t *list;   /* the pairs of the processes */
 };
 
 static const struct checkup_meeting *survey_meeting(const struct survey *s, int k, size_t e)
@@ -39,7 +40,7 @@ static const struct checkup_meeting *survey_meeting(const struct survey *s, int 
     return &s->meetings[(size_t)k * s->pairs + e];
 }
 
-/* A pair counts only if all sweeps have it: a step needs three offsets, a drift two. */
+/* A pair counts only if all sweeps have it, because a step needs three offsets and a drift two. */
 static bool checkup_is_met(const struct survey *s, size_t e)
 {
     for (int k = 0; k < CHECKUP_SWEEPS; k++) {
@@ -50,7 +51,8 @@ static bool checkup_is_met(const struct survey *s, size_t e)
     return true;
 }
 
-/* Who has which pairs, by counting: how many each has, where its own begin, which they are. */
+/* List the pairs of each process, by counting: how many each has, where its own begin, and which
+ * they are. */
 static void checkup_list_pairs(struct survey *s)
 {
     memset(s->first, 0, ((size_t)s->size + 1) * sizeof(*s->first));
@@ -69,7 +71,7 @@ static void checkup_list_pairs(struct survey *s)
             s->list[s->first[survey_meeting(s, 0, e)->server]++] = e;
         }
     }
-    /* Filling moved each beginning to its end, which is the next one's beginning. */
+    /* Filling has moved each start to its end, which is the start of the next process. */
     memmove(s->first + 1, s->first, (size_t)s->size * sizeof(*s->first));
     s->first[0] = 0;
 }
@@ -81,8 +83,9 @@ static double median_of(double *values, size_t n)
 }
 
 /*
- * Each process's part of the pairs' values: of sums a + b (sign 1) or differences b - a (sign -1).
- * Medians over its pairs of what is left without the other end's part; a few passes settle them.
+ * Compute each process's part of the pairs' values: of sums a + b (sign 1) or differences b - a
+ * (sign -1). It is the median over the process's pairs, after the other end's part has been
+ * subtracted. A few passes suffice to converge.
  */
 static void part_values(struct survey *s, double sign, double begin)
 {
@@ -96,10 +99,8 @@ static void part_values(struct survey *s, double sign, double begin)
                 const size_t e = s->list[l];
                 const int a = survey_meeting(s, 0, e)->client;
                 const int b = survey_meeting(s, 0, e)->server;
-                /*
-                 * What is left for i: of a sum, value - part of the other; of a difference b - a,
-                 * value + part_a for b and part_b - value for a.
-                 */
+                /* The rest for process i: for a sum, value - part of the other one; for a
+                 * difference b - a, value + part_a for b and part_b - value for a. */
                 const double own = i == b ? s->value[e] : sign * s->value[e];
                 s->sorted[n++] = own - sign * s->part[i == a ? b : a];
             }
@@ -110,7 +111,7 @@ static void part_values(struct survey *s, double sign, double begin)
     }
 }
 
-/* The median of all processes' parts and their robust standard deviation. */
+/* Return the median of the parts of all processes, and their robust standard deviation. */
 static double centre_of(struct survey *s, double *spread)
 {
     memcpy(s->sorted, s->part, (size_t)s->size * sizeof(double));
@@ -118,17 +119,13 @@ static double centre_of(struct survey *s, double *spread)
     for (int i = 0; i < s->size; i++) {
         s->sorted[i] = fabs(s->part[i] - middle);
     }
-    /*
-     * The median absolute deviation: up to half of the processes may be faulty before it follows
-     * them, whereas a single faulty one would raise a standard deviation enough to hide itself.
-     */
+    /* The median absolute deviation follows faulty processes only if they are more than half. A
+     * single faulty process would raise a standard deviation enough to hide itself. */
     *spread = sigma_per_median * median_of(s->sorted, (size_t)s->size);
     return middle;
 }
 
-/*
- * Values are compared as multiples of their limits, so that the worst of different faults is known.
- */
+/* Values are compared as multiples of their limits, so that different faults can be ranked. */
 static void process_accuse(struct checkup_process *p, double off, double limit, unsigned fault)
 {
     const double over = off / limit;
@@ -143,7 +140,7 @@ static int checkup_compare_links(const void *a, const void *b)
     return (x->worst < y->worst) - (x->worst > y->worst);
 }
 
-/* Pairs that take longer than their two ends explain. */
+/* Find the pairs that take longer than their two ends explain. */
 static int checkup_find_links(struct survey *s, const struct checkup_limits *limits,
                               struct checkup *out)
 {
@@ -161,9 +158,9 @@ static int checkup_find_links(struct survey *s, const struct checkup_limits *lim
         }
     }
     /*
-     * What is left over after both ends have been explained is centred on 0, so its absolute values
-     * give the spread directly. A link must exceed the noise of the others and the factor that was
-     * asked for.
+     * What remains after both ends have been explained is centred on 0, so the absolute values give
+     * the spread directly. A bad link must exceed the noise of the others and also the requested
+     * factor.
      */
     const double spread = n ? sigma_per_median * median_of(rest, n) : 0.0;
     free(rest);
@@ -183,10 +180,8 @@ static int checkup_find_links(struct survey *s, const struct checkup_limits *lim
     return ICTUS_OK;
 }
 
-/*
- * Round trips: slow processes, slow links. Three sweeps give each pair three round trips, of which
- * the median is taken: a burst that met other work in one sweep changes nothing.
- */
+/* Judge round trips: slow processes, slow links. Three sweeps give each pair three round trips,
+ * of which the median is used. A burst that met other work in one sweep thus has no effect. */
 static int checkup_judge_round_trips(struct survey *s, const struct checkup_limits *limits,
                                      struct checkup *out)
 {
@@ -212,15 +207,15 @@ static int checkup_judge_round_trips(struct survey *s, const struct checkup_limi
     if (!n) {
         return ICTUS_ERR_SAMPLES;
     }
-    /*
-     * Begun at equal halves, so that processes with few pairs are near the others from the start.
-     */
+    /* Start with equal halves, so that processes with few pairs are close to the others from the
+     * start. */
     part_values(s, 1.0, out->usual_rtt_ns / 2.0);
     const double middle = centre_of(s, &spread);
     for (int i = 0; i < s->size; i++) {
         /*
-         * A pair of this process and a usual one takes part + middle, a usual pair 2 middle. It is
-         * slow if part + middle > slow 2 middle, that is, part - middle > (slow - 1) 2 middle.
+         * A pair of this process and a usual one takes part + middle, and a usual pair takes 2
+         * middle. It is slow if part + middle > slow 2 middle, which means part - middle > (slow -
+         * 1) 2 middle.
          */
         const double limit = fmax(outlying * spread, (limits->slow - 1.0) * 2.0 * middle);
         out->process[i].rtt_ns = 2.0 * s->part[i];
@@ -230,9 +225,9 @@ static int checkup_judge_round_trips(struct survey *s, const struct checkup_limi
 }
 
 /*
- * A pair's offset as the client of the first sweep sees it, and when, on its clock. The two
- * processes of a pair may change sides between sweeps. The offset b - a is turned into a - b by its
- * sign, and the instant on b's clock into one on a's by adding the offset.
+ * Return the offset of a pair as seen by the client of the first sweep, and the instant on that
+ * client's clock. The two processes of a pair may change roles between sweeps. The offset b - a is
+ * then converted to a - b by its sign, and the instant on b's clock to a's by adding the offset.
  */
 static int64_t survey_oriented(const struct survey *s, int k, size_t e, int64_t *at)
 {
@@ -242,18 +237,19 @@ static int64_t survey_oriented(const struct survey *s, int k, size_t e, int64_t 
     return turned ? -m->offset : m->offset;
 }
 
-/* The rate, in ns per ns, at which a pair's clocks part between two sweeps. */
+/* Return the rate, in ns per ns, at which a pair's clocks drift apart between two sweeps. */
 static double rate_between(const struct survey *s, size_t e, int from, int to)
 {
     int64_t first = 0;
     int64_t last = 0;
     const int64_t before = survey_oriented(s, from, e, &first);
     const int64_t after = survey_oriented(s, to, e, &last);
-    /* Differences of integers: the instants themselves are too large for doubles. */
+    /* Differences of integers are taken, because the instants themselves are too large for
+     * doubles. */
     return last > first ? (double)(after - before) / (double)(last - first) : 0.0;
 }
 
-/* How long the first half of the sweeps took, in ns. */
+/* Return the duration of the first half of the sweeps, in ns. */
 static double checkup_half_of(const struct survey *s, size_t e)
 {
     int64_t first = 0;
@@ -263,15 +259,16 @@ static double checkup_half_of(const struct survey *s, size_t e)
     return (double)(middle - first);
 }
 
-/* Clocks: a step is a rate that changed between the sweeps, a drift one that did not. */
+/* Judge the clocks. A step is a rate that changed between the sweeps, and a drift is one that
+ * did not. */
 static void checkup_judge_clocks(struct survey *s, const struct checkup_limits *limits,
                                  struct checkup *out)
 {
     double spread = 0.0;
     /*
-     * A constant rate gives the same rate in both halves, and 0 here. A step of d ns in one half
-     * adds d / (its length) to that half's rate only; the product with the length is d again.
-     * Halves are equally long by the sweeps' plan, so one length serves both.
+     * A constant rate gives the same rate in both halves, and so 0 here. A step of d ns in one half
+     * adds d / (its length) to the rate of that half only. Multiplied by the length, this is d
+     * again. By the plan of the sweeps both halves have the same length.
      */
     for (size_t e = 0; e < s->pairs; e++) {
         s->value[e] = checkup_is_met(s, e) ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) *
@@ -293,7 +290,7 @@ static void checkup_judge_clocks(struct survey *s, const struct checkup_limits *
     for (int i = 0; i < s->size; i++) {
         struct checkup_process *p = &out->process[i];
         p->drift = s->part[i] - middle;
-        /* A step within the span looks like a rate, too. It is reported once, as what it is. */
+        /* A step within the span also looks like a rate. It is reported once, as a step. */
         if (!(p->faults & CHECKUP_STEP)) {
             process_accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
                            CHECKUP_DRIFT);
@@ -333,10 +330,8 @@ int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int siz
         checkup_judge_clocks(&s, limits, out);
         for (int i = 0; i < size; i++) {
             if (s.first[i + 1] == s.first[i]) {
-                /*
-                 * Nothing is worse than a process that no other one could meet, so it is listed
-                 * first.
-                 */
+                /* Nothing is worse than a process that no other one could meet, so it is listed
+                 * first. */
                 out->process[i] = (struct checkup_process){.worst = 1e9, .faults = CHECKUP_SILENT};
             }
         }

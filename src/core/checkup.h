@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which nodes, links and clocks of a job are out of line, from a few sweeps of exchanges over the
- * same pairs. Pure. Every process meets some dozens of others, so what is wrong with it shows in
- * the median over its pairs; what is wrong with one pair does not move either end's median.
+ * Finds the nodes, links and clocks of a job that deviate from the others, from a few sweeps of
+ * exchanges over the same pairs. Pure. Every process meets some dozens of others. A fault of a
+ * process therefore shows in the median over its pairs, whereas a fault of a single pair does not
+ * move the median of either end.
  */
 #ifndef ICTUS_CORE_CHECKUP_H
 #define ICTUS_CORE_CHECKUP_H
@@ -12,7 +13,7 @@
 
 enum { CHECKUP_SWEEPS = 3, CHECKUP_SIZE_MIN = 3 };
 
-/* One pair in one sweep, as its client found it. */
+/* One pair in one sweep, as its client measured it. */
 struct checkup_meeting {
     int32_t client, server; /* server -1: nothing was measured */
     int64_t at;             /* ns on the client's clock */
@@ -20,9 +21,10 @@ struct checkup_meeting {
     double rtt_ns;          /* typical round trip */
 };
 
-/* From where on something is out of line; all beside six robust standard deviations of all. */
+/* The limits beyond which a value is a fault. In addition it must exceed six robust standard
+ * deviations of all. */
 struct checkup_limits {
-    double slow;    /* a round trip, over the usual one */
+    double slow;    /* a round trip, relative to the usual one */
     double drift;   /* of a clock against the median one, dimensionless */
     double step_ns; /* of a clock */
 };
@@ -32,34 +34,34 @@ enum checkup_fault { CHECKUP_SLOW = 1, CHECKUP_DRIFT = 2, CHECKUP_STEP = 4, CHEC
 struct checkup_process {
     double rtt_ns;  /* of a pair of processes like this one */
     double drift;   /* against the median clock, dimensionless */
-    double step_ns; /* between the sweeps, by how much */
-    double worst;   /* the most any of these is over its limit; beyond 1: a fault */
+    double step_ns; /* step between the sweeps */
+    double worst;   /* largest ratio of these to their limits; above 1: a fault */
     unsigned faults;
 };
 
 struct checkup_link {
     int32_t a, b;
     double rtt_ns, expected_ns;
-    double worst; /* over its limit; beyond 1 */
+    double worst; /* ratio to its limit; above 1: a fault */
 };
 
 struct checkup {
     double usual_rtt_ns;
-    double drift_spread;             /* robust standard deviation of all clocks' drifts */
+    double drift_spread;             /* robust standard deviation of the drifts of all clocks */
     struct checkup_process *process; /* size */
-    struct checkup_link *link;       /* the bad ones, the worst first */
-    size_t links, pairs;             /* of pairs: those that met in all sweeps */
+    struct checkup_link *link;       /* the bad links, the worst first */
+    size_t links, pairs;             /* pairs: those that met in all sweeps */
 };
 
 /*
  * Judge size >= CHECKUP_SIZE_MIN processes by CHECKUP_SWEEPS sweeps of `pairs` meetings each, in
- * the same order in all of them. Release with ictusi_checkup_free(). Errors: ICTUS_ERR_NOMEM,
- * ICTUS_ERR_SAMPLES.
+ * the same order in all sweeps. Release the result with ictusi_checkup_free(). Errors:
+ * ICTUS_ERR_NOMEM, ICTUS_ERR_SAMPLES.
  */
 int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int size,
                    const struct checkup_limits *limits, struct checkup *out);
 
-/* Legal on a zeroed structure. */
+/* Release the result. Allowed on a zeroed structure. */
 void ictusi_checkup_free(struct checkup *checkup);
 
 #endif

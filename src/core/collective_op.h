@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which collective a call was. The numbers are OTF2's, which archive/scan.c asserts. */
+/* The operation of a collective. The numbers are OTF2's, as archive/scan.c asserts. */
 #ifndef ICTUS_CORE_COLLECTIVE_OP_H
 #define ICTUS_CORE_COLLECTIVE_OP_H
 
@@ -24,7 +24,7 @@ enum collective_op {
     COLLECTIVE_SCAN,
     COLLECTIVE_EXSCAN,
     COLLECTIVE_REDUCE_SCATTER_BLOCK,
-    COLLECTIVE_CREATE_HANDLE, /* from here on, handles are made and memory is allocated */
+    COLLECTIVE_CREATE_HANDLE, /* from here on: operations that create handles and allocate memory */
     COLLECTIVE_DESTROY_HANDLE,
     COLLECTIVE_ALLOCATE,
     COLLECTIVE_DEALLOCATE,
@@ -33,25 +33,23 @@ enum collective_op {
     COLLECTIVE_OPS
 };
 
-/* The operation as reports and operations of bench spell it; a static text. */
+/* Return the name of the operation in reports and in ictus bench; static. */
 const char *ictusi_collective_op_name(enum collective_op op);
 
-/* Roots that are not a rank. */
+/* Values of a root that are not a rank. */
 #define COLLECTIVE_ROOT_NONE UINT32_MAX
 #define COLLECTIVE_ROOT_SELF (UINT32_MAX - 1)
 #define COLLECTIVE_ROOT_THIS_GROUP (UINT32_MAX - 2)
 
-/* Whether one member sends to all, or all to one. */
+/* Return whether one member sends to all, or all send to one. */
 static inline bool collective_is_rooted(uint8_t op)
 {
     return op == COLLECTIVE_BCAST || op == COLLECTIVE_SCATTER || op == COLLECTIVE_SCATTERV ||
            op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
 }
 
-/*
- * Alltoallv and Alltoallw are recorded with the totals of each member, which say who exchanged with
- * whom only where there is one sender or one receiver.
- */
+/* Alltoallv and Alltoallw are recorded with the totals of each member. These tell who exchanged
+ * with whom only if there is a single sender or a single receiver. */
 static inline bool collective_is_sparse(uint8_t op)
 {
     return op == COLLECTIVE_ALLTOALLV || op == COLLECTIVE_ALLTOALLW;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From an embedded base to the structure around it: the only downcast in the house. */
+/* Converts a pointer to an embedded base to the enclosing structure: the only downcast of the
+ * project. */
 #ifndef ICTUS_CORE_CONTAINER_H
 #define ICTUS_CORE_CONTAINER_H
 

@@ -5,7 +5,7 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* Bisections stop far below the resolution that 1e-6 ns/s over hours would need. */
+/* Number of bisections, which is far more than a resolution of 1e-6 ns/s over hours needs. */
 enum { BISECTIONS = 60 };
 
 int ictusi_envelope_reserve(size_t n, struct envelope *envelope)
@@ -26,10 +26,8 @@ void ictusi_envelope_free(struct envelope *envelope)
     *envelope = (struct envelope){0};
 }
 
-/*
- * Andrew's scan: the lower hull of sign * y over ascending t. Only the corners of the hulls can
- * touch a line between the bounds, so what follows looks at few points of however many.
- */
+/* Andrew's scan: the lower hull of sign * y over ascending t. Only corners of the hulls can
+ * touch a line between the bounds, so everything else considers few points. */
 static size_t envelope_scan(const double *t, const double *y, size_t n, double sign,
                             size_t *corners)
 {
@@ -38,10 +36,8 @@ static size_t envelope_scan(const double *t, const double *y, size_t n, double s
         while (k >= 2) {
             const size_t a = corners[k - 2];
             const size_t b = corners[k - 1];
-            /*
-             * The cross product of a->b and a->i. A middle point of three on one line is dropped,
-             * too: nothing could touch it alone.
-             */
+            /* The cross product of a->b and a->i. The middle one of three points on a line is
+             * also dropped, because no line can touch it alone. */
             const double turn =
                 (t[b] - t[a]) * sign * (y[i] - y[a]) - sign * (y[b] - y[a]) * (t[i] - t[a]);
             if (turn > 0.0) {
@@ -63,7 +59,8 @@ void ictusi_envelope_build(const struct bounds *bounds, struct envelope *envelop
         envelope_scan(bounds->t, bounds->lower, bounds->n, -1.0, envelope->lower);
 }
 
-/* The corner that a line of the given slope touches first from below (sign 1) or above (-1). */
+/* Return the corner that a line of the given slope touches first from below (sign 1) or above
+ * (-1). */
 static size_t envelope_touched(const double *t, const double *y, const size_t *corners,
                                size_t count, double sign, double slope)
 {
@@ -90,7 +87,7 @@ static size_t envelope_touch_lower(const struct envelope *e, double slope)
     return envelope_touched(e->bounds->t, e->bounds->lower, e->lower, e->lower_count, -1.0, slope);
 }
 
-/* Height at t = 0 of the highest line of this slope below all upper bounds. */
+/* Return the height at t = 0 of the highest line of this slope below all upper bounds. */
 static double ceiling_at(const struct envelope *e, double slope)
 {
     const size_t i = envelope_touch_upper(e, slope);
@@ -109,14 +106,14 @@ static double margin_at(const struct envelope *e, double slope)
 }
 
 /*
- * The line with the widest margin to both hulls, whose slope is at most slope_max either way. A
- * negative margin means that no line fits: the clock stepped, or its rate changed by more than the
- * bounds are wide.
+ * Return the line with the largest margin to both hulls and a slope within +-slope_max. A negative
+ * margin means that no line fits: the clock stepped, or its rate changed by more than the width of
+ * the bounds.
  */
 struct trend ictusi_envelope_middle(const struct envelope *envelope, double slope_max,
                                     double *margin)
 {
-    /* The margin is concave in the slope; its derivative is t(lower touch) - t(upper touch). */
+    /* The margin is concave in the slope. Its derivative is t(lower touch) - t(upper touch). */
     double low = -slope_max;
     double high = slope_max;
     for (int i = 0; i < BISECTIONS; i++) {
@@ -142,10 +139,10 @@ struct trend ictusi_envelope_middle(const struct envelope *envelope, double slop
 }
 
 /*
- * The end of the slopes for which a line fits, between one that does (inside) and one that need not
- * (outside). The feasible slopes are an interval, as the margin is concave. Of the last bisection
- * the outer end is returned: the range that follows from it must contain every possible line, so
- * rounding may widen it but not narrow it.
+ * Return the end of the range of slopes for which a line fits, between one that does (inside) and
+ * one that may not (outside). The feasible slopes form an interval, because the margin is concave.
+ * The outer end of the last bisection is returned: the range that follows from it must contain
+ * every possible line, so rounding may widen but not narrow it.
  */
 static double envelope_feasible_end(const struct envelope *e, double inside, double outside)
 {
@@ -164,8 +161,9 @@ static double envelope_feasible_end(const struct envelope *e, double inside, dou
 }
 
 /*
- * All lines between the hulls at the instant t: a hard interval for the offset there, if the
- * clocks kept a constant rate. Beyond the bounds it widens with the slopes that are possible.
+ * Consider all lines between the hulls at the instant t. If the clocks kept a constant rate, they
+ * give a hard interval for the offset. Outside the time of the bounds it widens by the possible
+ * slopes.
  */
 bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, double t, double *low,
                            double *high)
@@ -178,7 +176,7 @@ bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, do
     const double least = envelope_feasible_end(envelope, middle.slope, -slope_max);
     const double most = envelope_feasible_end(envelope, middle.slope, slope_max);
     const double *time = envelope->bounds->t;
-    /* ceiling(slope) + slope t is concave, its derivative t - t(touch); the floor is convex. */
+    /* ceiling(slope) + slope t is concave with the derivative t - t(touch). The floor is convex. */
     double a = least;
     double b = most;
     for (int i = 0; i < BISECTIONS; i++) {

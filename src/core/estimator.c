@@ -7,10 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Clocks of two cores, or whole ticks of a coarse source, may contradict by so much. */
+/* The clocks of two cores, or whole ticks of a coarse source, may contradict each other by this
+ * much. */
 static const double contradiction_ns = 100.0;
 
-/* Whole and fractional part of base + ns. */
+/* Split base + ns into a whole and a fractional part. */
 static void estimator_set_offset(struct offset *out, int64_t base, double ns)
 {
     const double whole = nearbyint(ns);
@@ -24,17 +25,18 @@ static int64_t estimator_middle(const struct stamp *s)
 }
 
 /*
- * The two bounds of an exchange hold at different instants: the remote clock had passed `remote`
- * when the reply came, and had not yet reached it when the request left. The one holds at
- * `received`, the other at `sent`, even if the server was elsewhere for a second in between. By how
- * much the largest drift may have moved such a bound from its instant to another, in ns:
+ * The two bounds of an exchange hold at different instants. The remote clock had passed `remote`
+ * when the reply arrived, and had not reached it when the request was sent. The lower bound
+ * therefore holds at `received` and the upper one at `sent`, even if the server was delayed by a
+ * second in between. Return by how much, in ns, the largest drift may have moved such a bound from
+ * one instant to another.
  */
 static double estimator_drifted_ns(int64_t from, int64_t to)
 {
     return fabs((double)(to - from)) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
 }
 
-/* The exchange with the shortest round trip; ICTUS_ERR_CLOCK where one is negative. */
+/* Find the exchange with the shortest round trip. ICTUS_ERR_CLOCK if a round trip is negative. */
 static int estimator_shortest(const struct stamp *stamps, size_t n, size_t *best)
 {
     if (!n) {
@@ -57,7 +59,7 @@ static void estimator_from_one(const struct stamp *s, struct offset *out)
 {
     const int64_t rtt = s->received - s->sent;
     out->at = estimator_middle(s);
-    /* An odd round trip has its middle half a nanosecond after the instant `at`. */
+    /* The middle of an odd round trip is half a nanosecond after the instant `at`. */
     estimator_set_offset(out, s->remote - out->at, rtt % 2 ? -0.5 : 0.0);
     out->rtt_min_ns = (double)rtt;
     out->half_width_ns = (double)rtt / 2.0;
@@ -74,10 +76,10 @@ int ictusi_estimator_offset_min_rtt(const struct stamp *stamps, size_t n, struct
 }
 
 /*
- * H18 algorithm 7. For exchange i the truth lies in [remote - received, remote - sent]; all of them
- * together leave [max of the lower, min of the upper], whose middle is the estimate and whose half
- * is the half-width. With drift the two ends are of different instants, so the interval can even be
- * empty: then the shortest round trip says how far off it may be.
+ * H18 algorithm 7. For exchange i the truth is in [remote - received, remote - sent]. Together they
+ * leave [max of the lower, min of the upper bounds], whose middle is the estimate and half of whose
+ * width is the half-width. With drift the two ends are of different instants, and the interval may
+ * even be empty. Then the shortest round trip gives the uncertainty.
  */
 int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
 {
@@ -103,7 +105,7 @@ int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct 
     out->at = lower_at + (upper_at - lower_at) / 2;
     estimator_set_offset(out, lower, (double)(upper - lower) / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
-    /* Both are as far from the instant between them. */
+    /* Both instants are equally far from the middle between them. */
     const double drifted = estimator_drifted_ns(lower_at, out->at);
     out->half_width_ns =
         drifted + (upper >= lower ? (double)(upper - lower) / 2.0 : out->rtt_min_ns / 2.0);
@@ -119,8 +121,9 @@ int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64
     *low_ns = -INFINITY;
     *high_ns = INFINITY;
     /*
-     * A clock that stepped within the burst shows in exchanges whose intervals exclude each other
-     * by more than the largest drift explains. That is worse than a wide interval, and refused.
+     * A clock that stepped within the burst shows as exchanges whose intervals exclude each other
+     * by more than the largest drift explains. This is refused, because a wrong interval is worse
+     * than a wide one.
      */
     for (size_t i = 0; i < n; i++) {
         const struct stamp *s = &stamps[i];
@@ -151,7 +154,7 @@ double ictusi_estimator_rtt_mean(const struct stamp *stamps, size_t n)
     return n ? sum / (double)n : 0.0;
 }
 
-/* One exchange's remote - received, and where it came from. */
+/* remote - received of an exchange, and its index. */
 struct lag {
     int64_t ns;
     size_t index;
@@ -167,8 +170,8 @@ static int estimator_by_lag(const void *a, const void *b)
 
 /*
  * H18 algorithm 8: offset = median(remote - received) + rtt / 2, with one mean round trip for the
- * pair. The mean includes every delay that was too long, and the median does not: where delays have
- * a long tail, the offset is too large by half of what the tail adds to the mean.
+ * pair. The mean includes every delay that was too long, and the median does not. If delays have a
+ * long tail, the offset is too large by half of what the tail adds to the mean.
  */
 int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns,
                                      struct offset *out)
@@ -179,9 +182,8 @@ int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, doubl
         return err;
     }
     /*
-     * The median has to be an element, since the result is dated to the exchange that it comes
-     * from. Ties are broken by the index: the result must not depend on the order in which qsort()
-     * leaves them.
+     * The median must be an element, because the result is dated to its exchange. Ties are broken
+     * by the index, so that the result does not depend on the order in which qsort() leaves them.
      */
     struct lag *lags = malloc(n * sizeof(*lags));
     if (!lags) {
@@ -191,13 +193,14 @@ int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, doubl
         lags[i] = (struct lag){stamps[i].remote - stamps[i].received, i};
     }
     qsort(lags, n, sizeof(*lags), estimator_by_lag);
-    const struct lag median = lags[(n - 1) / 2]; /* line 17 wants an element, so the lower one */
+    const struct lag median = lags[(n - 1) / 2]; /* line 17 requires an element, so the lower one
+                                                    is taken */
     free(lags);
     const struct stamp *s = &stamps[median.index];
     out->at = s->received;
     estimator_set_offset(out, median.ns, rtt_ns / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
-    /* The truth lies in [lag, lag + this round trip], not symmetric to the estimate. */
+    /* The truth is in [lag, lag + this round trip], which is not symmetric around the estimate. */
     out->half_width_ns =
         fmax(fabs(rtt_ns / 2.0), fabs((double)(s->received - s->sent) - rtt_ns / 2.0));
     return ICTUS_OK;
@@ -211,10 +214,8 @@ struct netgauge ictusi_estimator_netgauge_begin(size_t patience)
 bool ictusi_estimator_netgauge_add(struct netgauge *state, const struct stamp *stamp)
 {
     const int64_t rtt = stamp->received - stamp->sent;
-    /*
-     * Strictly shorter: a coarse clock repeats its minimum for ever, and the burst would never end
-     * if an equal round trip counted as an improvement.
-     */
+    /* Only a strictly shorter round trip counts. A coarse clock repeats its minimum again and
+     * again, and if an equal round trip counted as an improvement, the burst would never end. */
     if (!state->any || rtt < state->best.received - state->best.sent) {
         state->best = *stamp;
         state->any = true;

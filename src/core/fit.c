@@ -7,7 +7,7 @@
 
 #define S_PER_NS 1e-9
 
-/* Sums of a weighted regression around its own means: x in s from the anchor, y in ns from base. */
+/* Sums of a weighted regression around its means: x in s from the anchor, y in ns from the base. */
 struct moments {
     double weight;
     double x_mean, y_mean;
@@ -24,7 +24,7 @@ static double y_of(const struct offset *p, int64_t base)
     return (double)(p->offset - base) + p->frac;
 }
 
-/* Two passes: means first, then central moments, so that nothing cancels. */
+/* Two passes are made: first the means, and then the central moments, so that nothing cancels. */
 static struct moments fit_gather(const struct offset *points, const double *weights, size_t n,
                                  int64_t anchor, int64_t base)
 {
@@ -48,10 +48,8 @@ static struct moments fit_gather(const struct offset *points, const double *weig
     return m;
 }
 
-/*
- * The tightest of what each point proves of the line at its anchor: the point's own half-width,
- * the distance of the line from it, and how far the clocks may have drifted since.
- */
+/* Each point proves a bound of the line at its anchor: its own half-width, plus its distance
+ * from the line, plus the drift since then. The smallest one is returned. */
 double ictusi_fit_bound(const struct line *line, const struct offset *points, size_t n)
 {
     double bound = INFINITY;
@@ -63,7 +61,7 @@ double ictusi_fit_bound(const struct line *line, const struct offset *points, si
     return bound;
 }
 
-/* Noise variance for too few points: half-widths as uniform distributions. */
+/* Return the noise variance for too few points: the half-widths as uniform distributions. */
 static double width_variance(const struct offset *points, size_t n)
 {
     double sum = 0.0;
@@ -74,9 +72,9 @@ static double width_variance(const struct offset *points, size_t n)
 }
 
 /*
- * The usual errors of a weighted line (Press et al., Numerical Recipes, 15.2), in its own terms:
- * with the noise variance s2 of a point of mean weight, var(y_mean) = s2 w / W and var(b) = s2 w /
- * S_xx, w being the mean weight and W the sum. The offset at the anchor is y_mean - b x_mean.
+ * The usual errors of a weighted line (Press et al., Numerical Recipes, 15.2). With the noise
+ * variance s2 of a point of mean weight, var(y_mean) = s2 w / W and var(b) = s2 w / S_xx, where w
+ * is the mean weight and W the sum of the weights. The offset at the anchor is y_mean - b x_mean.
  */
 static struct line_error fit_error_of(const struct moments *m, double slope_ns_per_s, double spread,
                                       const struct offset *points, size_t n,
@@ -86,14 +84,12 @@ static struct line_error fit_error_of(const struct moments *m, double slope_ns_p
     double noise = width_variance(points, n);
     if (n > 2) {
         const double rest = fmax(m->yy - slope_ns_per_s * m->xy, 0.0);
-        /* Residual variance with n - 2 degrees of freedom: two went into the line. */
+        /* Residual variance with n - 2 degrees of freedom, because the line has used two. */
         noise = rest / mean_weight / (double)(n - 2);
     }
     struct line_error error = {0};
-    /*
-     * At the mean of x offset and slope are independent. The anchor is not at the mean, so the
-     * slope's error enters the offset there, and the two become correlated.
-     */
+    /* At the mean of x, offset and slope are independent. The anchor is not at the mean, so the
+     * slope's error affects the offset there, and the two become correlated. */
     error.offset_var_ns2 = noise * mean_weight / m->weight;
     if (spread > 0.0) {
         const double slope_var = noise * mean_weight / m->xx;
@@ -101,7 +97,8 @@ static struct line_error fit_error_of(const struct moments *m, double slope_ns_p
         error.offset_var_ns2 += m->x_mean * m->x_mean * slope_var;
         error.covariance_ns2_per_s = -m->x_mean * slope_var;
     } else {
-        /* Nothing is known of the slope but that it is possible: uniform within the assumption. */
+        /* Nothing is known about the slope, except that it is within the assumption, where it is
+         * taken as uniform. */
         error.slope_var_ns2_per_s2 = ICTUSI_DRIFT_MAX_NS_PER_S * ICTUSI_DRIFT_MAX_NS_PER_S / 3.0;
     }
     error.bound_ns = ictusi_fit_bound(line, points, n);
@@ -110,9 +107,9 @@ static struct line_error fit_error_of(const struct moments *m, double slope_ns_p
 }
 
 /*
- * y = a + b x by weighted least squares. The anchor is the latest point, because what comes after
- * it is what the line is used for. Fails where no weight is positive; where all points share one
- * instant the slope is 0 and its variance that of the assumed drift.
+ * Fit y = a + b x by weighted least squares. The anchor is the latest point, because the line is
+ * used after it. Fails if no weight is positive. If all points are at one instant, the slope is 0
+ * and its variance is that of the assumed drift.
  */
 int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n, struct line *line,
                    struct line_error *error)
@@ -129,7 +126,7 @@ int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n,
     if (!(m.weight > 0.0)) {
         return ICTUS_ERR_SAMPLES;
     }
-    /* Points within a nanosecond of each other say nothing about a slope. */
+    /* Points within a nanosecond of each other do not show a slope. */
     const double spread = m.xx > m.weight * S_PER_NS * S_PER_NS ? m.xx : 0.0;
     const double slope = spread > 0.0 ? m.xy / m.xx : 0.0;
     *line = ictusi_line_make(anchor, base, m.y_mean - slope * m.x_mean, slope * S_PER_NS);
@@ -145,18 +142,19 @@ int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,
     return ictusi_fit_wls(points, NULL, n, line, error);
 }
 
-/* A path's delays wander by this part of the shortest round trip, for so many seconds one way. */
+/* The delay of one direction of a path wanders by this part of the shortest round trip, with
+ * this memory (s). */
 #define WANDER_PER_RTT 0.01
 #define WANDER_MEMORY_S 0.3
-/* Usual walk of one clock's drift against another's, ns per s per square root of a second. */
+/* Usual walk of one clock's drift relative to another's, ns per s per square root of a second. */
 #define WALK_NS 1.4
 
 /*
- * What residuals cannot show. A path whose two directions differ shifts all points alike, so its
- * variance is added to the offset. A path that wanders slowly bends all points of a span together,
- * so the slope is less certain than independent residuals say: 12 v / span2 is the variance of a
- * slope through evenly spread points of variance v. At the end of the span (the anchor) the slope's
- * error is span/2 away from the mean, hence the covariance and the last term.
+ * Add what residuals cannot show. A path whose two directions differ shifts all points alike, so
+ * its variance is added to the offset. A path that wanders slowly bends all points of a span
+ * together, so the slope is less certain than independent residuals suggest: 12 v / span2 is the
+ * variance of a slope through evenly spread points of variance v. At the end of the span (the
+ * anchor) the slope's error acts over span/2, hence the covariance and the last term.
  */
 void ictusi_fit_admit_path(const struct offset *points, size_t n, struct line_error *error)
 {
@@ -173,7 +171,8 @@ void ictusi_fit_admit_path(const struct offset *points, size_t n, struct line_er
     error->offset_var_ns2 += asymmetry * asymmetry;
     error->path_var_ns2 += asymmetry * asymmetry;
     if (span_s > 0.0) {
-        /* Least squares over a span of wander that is new after each memory; 0 is at its end. */
+        /* Least squares over a span of wander that is new after each memory. The anchor is at
+         * the end of the span. */
         const double wander = WANDER_PER_RTT * rtt_ns;
         const double news = 1.0 + span_s / WANDER_MEMORY_S;
         const double slope_var = 12.0 * wander * wander / (span_s * span_s * news);

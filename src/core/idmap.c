@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open addressing with linear probing, at most half full. */
+/* Open addressing with linear probing. The table is at most half full. */
 #include "core/idmap.h"
 
 #include <ictus/error.h>
@@ -81,7 +81,7 @@ void ictusi_idmap_remove(struct idmap *map, uint64_t a, uint64_t b)
     if (!gone || gone->value == IDMAP_NONE) {
         return;
     }
-    /* Who would have had this slot moves up (Knuth, volume 3, 6.4, algorithm R). */
+    /* Entries that belonged into this slot move up (Knuth, volume 3, 6.4, algorithm R). */
     const uint64_t mask = map->capacity - 1;
     uint64_t hole = (uint64_t)(gone - slots);
     for (uint64_t i = (hole + 1) & mask; slots[i].value != IDMAP_NONE; i = (i + 1) & mask) {

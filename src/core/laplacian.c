@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    EXACT_NODES = 48, /* one solve per node up to here */
-    PROBES = 12,      /* random right-hand sides above */
+    EXACT_NODES = 48, /* up to this many nodes, one solve for each */
+    PROBES = 12,      /* random right-hand sides for more nodes */
     ITERATIONS_EXTRA = 200
 };
 
-/* The residual falls to this part of the right-hand side: far below a picosecond. */
+/* The residual is reduced to this part of the right-hand side, which is far below a picosecond. */
 static const double tolerance = 1e-10;
 
 int ictusi_laplacian_create(int nodes, struct laplacian *laplacian)
@@ -34,7 +34,7 @@ void ictusi_laplacian_free(struct laplacian *laplacian)
     *laplacian = (struct laplacian){0};
 }
 
-/* out = L x, node 0 grounded. */
+/* Compute out = L x, with node 0 grounded. */
 static void laplacian_multiply(int nodes, const struct graph_edge *edges, size_t count,
                                const double *x, double *out)
 {
@@ -66,10 +66,10 @@ static void laplacian_sum_degrees(struct laplacian *l, const struct graph_edge *
 }
 
 /*
- * Solve L x = rhs from the guess in x; degrees are up to date. rhs is overwritten. Preconditioned
- * by the diagonal (Golub and Van Loan, Matrix Computations, 11.5). A node without edges has
- * degree 0 and keeps its guess. A curvature that is not positive means weights that are not: the
- * input is corrupt.
+ * Solve L x = rhs from the guess in x. The degrees are up to date, and rhs is overwritten. The
+ * preconditioner is the diagonal (Golub and Van Loan, Matrix Computations, 11.5). A node without
+ * edges has the degree 0 and keeps its guess. A curvature that is not positive means that the
+ * weights are not, so the input is corrupt.
  */
 static int laplacian_descend(struct laplacian *l, const struct graph_edge *edges, size_t count,
                              double *rhs, double *x)
@@ -85,14 +85,12 @@ static int laplacian_descend(struct laplacian *l, const struct graph_edge *edges
         direction[i] = l->degree[i] > 0.0 ? residual[i] / l->degree[i] : 0.0;
     }
     direction[0] = 0.0;
-    /*
-     * power is r' M^-1 r with the preconditioner M = diag(degree). Sums begin at 1 throughout: node
-     * 0 is held at 0 and has no equation.
-     */
+    /* power is r' M^-1 r with the preconditioner M = diag(degree). All sums start at 1, because
+     * node 0 is held at 0 and has no equation. */
     double power = laplacian_dot(n, residual, direction);
     /*
-     * Without rounding n steps would suffice; an expander needs a few dozen. The extra ones are for
-     * what rounding costs on long paths, whose condition number grows as the square of their
+     * Without rounding n steps would suffice, and an expander needs a few dozen. The extra steps
+     * allow for rounding on long paths, whose condition number grows with the square of their
      * length.
      */
     for (int k = 0; k < n + ITERATIONS_EXTRA; k++) {
@@ -119,14 +117,15 @@ static int laplacian_descend(struct laplacian *l, const struct graph_edge *edges
         }
         power = next;
     }
-    /* Rounding stops progress near the end on long paths: accept what is a millionth off. */
+    /* On long paths, rounding stops the progress near the end. Accept a residual that is 1e4
+     * times larger. */
     return laplacian_dot(n, residual, residual) <= wanted * 1e8 ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
 /*
- * Least squares on a graph: minimise sum of w (x_b - x_a - y)^2 over all edges. Its normal
- * equations are L x = B' W y with L the weighted Laplacian; only differences are seen, so node 0
- * is held at 0. O(edges) for each iteration of conjugate gradients.
+ * Least squares on a graph: minimise the sum of w (x_b - x_a - y)^2 over all edges. The normal
+ * equations are L x = B' W y with the weighted Laplacian L. Only differences are measured, so node
+ * 0 is held at 0. O(edges) for each iteration of conjugate gradients.
  */
 int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge *edges,
                            size_t count, double *x)
@@ -148,8 +147,9 @@ int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge 
 }
 
 /*
- * Column i of the grounded Laplacian's inverse G is what a flow into i gives. The resistance
- * between i and j is G_ii + G_jj - 2 G_ij, and their sum over all pairs n tr G - sum of all G_ij.
+ * Column i of G, the inverse of the grounded Laplacian, is the response to a flow into i. The
+ * resistance between i and j is G_ii + G_jj - 2 G_ij, and the sum over all pairs is n tr G - the
+ * sum of all G_ij.
  */
 static int resistance_exact(struct laplacian *l, const struct graph_edge *edges, size_t count,
                             double *x, double *resistance, double *between)
@@ -176,9 +176,9 @@ static int resistance_exact(struct laplacian *l, const struct graph_edge *edges,
 
 /*
  * Right-hand sides with the covariance L give solutions with the covariance of the fit. The trace
- * by random probes (Hutchinson 1990): O(PROBES) solves instead of one for each node. The single
- * resistances are shaped like 1/degree and scaled to the sum that the probes see, so they are
- * estimates.
+ * is estimated by random probes (Hutchinson 1990), with PROBES solves instead of one for each node.
+ * The single resistances are shaped like 1/degree and scaled to the sum from the probes, so they
+ * are estimates.
  */
 static int resistance_probed(struct laplacian *l, const struct graph_edge *edges, size_t count,
                              double *x, double *resistance, double *between)
@@ -191,10 +191,8 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
         memset(l->room, 0, (size_t)l->nodes * sizeof(double));
         memset(x, 0, (size_t)l->nodes * sizeof(double));
         for (size_t e = 0; e < count; e++) {
-            /*
-             * A normal current of variance w through each edge: B' W^(1/2) z has the covariance B'
-             * W B = L.
-             */
+            /* A normal current of variance w flows through each edge: B' W^(1/2) z has the
+             * covariance B' W B = L. */
             const double flow = sqrt(edges[e].weight) * ictusi_random_normal(&rng);
             l->room[edges[e].b] += flow;
             l->room[edges[e].a] -= flow;
@@ -204,7 +202,8 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
         if (err) {
             return err;
         }
-        /* The part that all share is node 0's own: measure the rest around the mean. */
+        /* The part common to all is that of node 0 itself. Measure the rest relative to the
+         * mean. */
         double mean = 0.0;
         for (int i = 1; i < l->nodes; i++) {
             mean += x[i] / (double)(l->nodes - 1);

@@ -4,17 +4,19 @@
 
 #include <math.h>
 
-/* Terms that count less than this part of the first are left out. */
+/* Terms smaller than this part of the first one are left out. */
 static const double negligible = 1e-9;
-/* The least of all, and of parts of them, from which its variance is extrapolated. */
+/* Ratio between the numbers of delays from which the variance of the smallest of all is
+ * extrapolated. */
 static const double part = 8.0;
 static const double part_few = 4.0;
 static const size_t many = 128;
-/* A variance's power of the number of delays: even delays that end nowhere have a little. */
+/* Limits of the power with which the variance falls with the number of delays. Even delays
+ * without a sharp minimum gain a little. */
 static const double power_least = 0.05;
 static const double power_most = 1.0;
 
-/* How many spacings count among the least of m of n. */
+/* Return how many spacings contribute to the smallest of m of n. */
 static size_t least_terms(size_t n, double m)
 {
     /* (1 - j/n)^m falls below `negligible` at j = n (1 - negligible^(1/m)). */
@@ -22,16 +24,14 @@ static size_t least_terms(size_t n, double m)
     return rank < (double)n ? (size_t)rank : n - 1;
 }
 
-/* What the least of m varies by, as a population of these delays shows it. */
+/* Return the variance of the smallest of m, in a population with these delays. */
 static double least_scatter(const double *x, size_t n, double m)
 {
     double mean = 0.0;
     double square = 0.0;
     const size_t terms = least_terms(n, m);
-    /*
-     * E[X] = integral of P(X > x) dx and E[X^2] = integral of P(X > x) d(x^2), both from the
-     * shortest delay on, where P(the least of m > x) = (1 - F(x))^m.
-     */
+    /* E[X] = integral of P(X > x) dx and E[X^2] = integral of P(X > x) d(x^2), both starting at
+     * the shortest delay, where P(smallest of m > x) = (1 - F(x))^m. */
     for (size_t j = 1; j <= terms; j++) {
         const double above = pow(1.0 - (double)j / (double)n, m);
         const double low = x[j - 1] - x[0];
@@ -42,13 +42,14 @@ static double least_scatter(const double *x, size_t n, double m)
     return fmax(square - mean * mean, 0.0);
 }
 
-/* The variance of the least of all n, from that of an eighth and a 64th of them. */
+/* Return the variance of the smallest of all n, from that of an eighth and a 64th of them. */
 static double least_variance(const double *x, size_t n)
 {
     /*
-     * Of all n delays, drawn anew, the least would be the smallest one itself in 63 % of the draws
-     * and show little scatter. So the variance is found where it can be seen, of n / step and n /
-     * step^2 delays, and carried on by the power law var ~ m^(-2 power) that these two show.
+     * If n delays were drawn anew, the smallest one would itself be among them in 63 % of the draws
+     * and would show little scatter. The variance is therefore computed where it is visible, for n
+     * / step and n / step^2 delays, and extrapolated by the power law var ~ m^(-2 power) that these
+     * two show.
      */
     const double step = n >= many ? part : part_few;
     const double few = least_scatter(x, n, fmax((double)n / step / step, 1.0));
@@ -64,8 +65,8 @@ struct least_delay ictusi_least_delay(const double *sorted, size_t n, double m)
         least.variance = n > 1 ? least_variance(sorted, n) : 0.0;
         return least;
     }
-    /* Influence of the i-th delay: -(a_i - mean of a), a_i = sum over j >= i of m (1 - F_j)^(m-1)
-     * d_j, with d_j the spacing above the j-th and F_j = j / n. */
+    /* The influence of delay i is -(a_i - mean of a), with a_i = sum over j >= i of m (1 -
+     * F_j)^(m-1) d_j, where d_j is the spacing above delay j and F_j = j / n. */
     double a = 0.0;
     double sum = 0.0;
     double square = 0.0;

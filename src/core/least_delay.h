@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The least of some delays, on average: where a message's delay begins, as more than one shortest
- * delay shows it. The least of all n is best where delays pile up at their minimum, and errs by
- * much where few are near it. The mean, over all choices of m delays, of their least is a smooth
- * way between that (m = n) and the mean of all (m = 1):
+ * The expected smallest of some delays: an estimate of a path's minimum delay from more than one
+ * short delay. The smallest of all n is best if delays accumulate at their minimum, and errs much
+ * if few are near it. The mean, over all choices of m delays, of the smallest one lies between that
+ * (m = n) and the mean of all (m = 1):
  *     integral of (1 - F(x))^m dx,
- * with F the delays' distribution. Its variance follows from its influence function.
+ * where F is the distribution of the delays. Its variance follows from its influence function.
  */
 #ifndef ICTUS_CORE_LEAST_DELAY_H
 #define ICTUS_CORE_LEAST_DELAY_H
@@ -14,13 +14,13 @@
 
 struct least_delay {
     double value;
-    double variance; /* of delays that are independent; in the value's unit, squared */
+    double variance; /* if the delays are independent; unit of value, squared */
 };
 
 /*
- * The least of m of n delays, sorted upwards, 1 <= m <= n / 8 on average over all choices; for any
- * other m, of all n. The variance of the least of all is found from that of fewer and how fast it
- * falls with their number. O(n).
+ * Compute the expected smallest of m of n delays, sorted in ascending order, for 1 <= m <= n / 8.
+ * For any other m, use the smallest of all n. The variance of the smallest of all is extrapolated
+ * from that of fewer delays. O(n).
  */
 struct least_delay ictusi_least_delay(const double *sorted, size_t n, double m);
 

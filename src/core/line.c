@@ -9,10 +9,8 @@ struct line ictusi_line_identity(void)
     return (struct line){0, 0, 0.0, 0.0};
 }
 
-/*
- * Whole nanoseconds go to the integer, so that |frac| <= 1/2 and no precision is lost however
- * large the offset is.
- */
+/* Whole nanoseconds go into the integer, so that |frac| <= 1/2 and no precision is lost, however
+ * large the offset is. */
 struct line ictusi_line_make(int64_t anchor, int64_t offset, double frac_ns, double slope)
 {
     const double whole = nearbyint(frac_ns);
@@ -21,7 +19,7 @@ struct line ictusi_line_make(int64_t anchor, int64_t offset, double frac_ns, dou
 
 int64_t ictusi_line_unmap(const struct line *line, int64_t global)
 {
-    /* One division gets within rounding of the solution; the correction step makes it exact. */
+    /* The division is accurate to within rounding. The correction step makes the result exact. */
     const int64_t shifted = global - line->offset;
     const double rest = line->frac + line->slope * (double)(shifted - line->anchor);
     int64_t local = shifted - (int64_t)nearbyint(rest / (1.0 + line->slope));
@@ -29,7 +27,7 @@ int64_t ictusi_line_unmap(const struct line *line, int64_t global)
     return local;
 }
 
-/* The same line told from another anchor: G(L) = L + offset + slope (L - anchor). */
+/* The same line with another anchor: G(L) = L + offset + slope (L - anchor). */
 struct line ictusi_line_move(const struct line *line, int64_t anchor)
 {
     const double moved = line->slope * (double)(anchor - line->anchor);
@@ -38,13 +36,11 @@ struct line ictusi_line_move(const struct line *line, int64_t anchor)
 
 struct line ictusi_line_compose(const struct line *outer, const struct line *inner)
 {
-    /* Anchor the outer line at the image of the inner anchor: then offsets simply add. */
+    /* With the outer line anchored at the image of the inner anchor, the offsets simply add. */
     const int64_t image = inner->anchor + inner->offset;
     const struct line at = ictusi_line_move(outer, image);
-    /*
-     * (1 + slopes) multiply: (1 + a)(1 + b) - 1 = a + b + a b. The product term is 1e-10 at 10
-     * ppm, which is a nanosecond after ten seconds: it stays.
-     */
+    /* The factors (1 + slope) multiply: (1 + a)(1 + b) - 1 = a + b + a b. At 10 ppm the product
+     * a b is 1e-10, which is a nanosecond after ten seconds, so it is kept. */
     const double frac = inner->frac + at.frac + at.slope * inner->frac;
     const double slope = inner->slope + at.slope + inner->slope * at.slope;
     return ictusi_line_make(inner->anchor, inner->offset + at.offset, frac, slope);
@@ -52,7 +48,7 @@ struct line ictusi_line_compose(const struct line *outer, const struct line *inn
 
 struct line ictusi_line_invert(const struct line *line)
 {
-    /* 1 / (1 + slope) - 1, without taking a difference of numbers near 1. */
+    /* 1 / (1 + slope) - 1, computed without the difference of numbers near 1. */
     const double slope = -line->slope / (1.0 + line->slope);
     /* At global = anchor + offset the local instant is anchor - frac / (1 + slope). */
     return ictusi_line_make(line->anchor + line->offset, -line->offset,
@@ -60,9 +56,9 @@ struct line ictusi_line_invert(const struct line *line)
 }
 
 /*
- * Standard error at a distance d from the anchor: var(offset) + 2 d cov + d^2 var(slope), and
- * walk^2 |d|^3 / 3, the variance of a clock whose rate walks at random (the integral of a Wiener
- * process). So it grows with d^(3/2) in the end, however good the fit was.
+ * The standard error at a distance d from the anchor: var(offset) + 2 d cov + d^2 var(slope), and
+ * walk^2 |d|^3 / 3, the variance of a clock whose rate performs a random walk (the integral of a
+ * Wiener process). In the end it grows as d^(3/2), however good the fit was.
  */
 double ictusi_line_error_sigma(const struct line_error *error, double d_s)
 {
@@ -73,18 +69,15 @@ double ictusi_line_error_sigma(const struct line_error *error, double d_s)
     return variance > 0.0 ? sqrt(variance) : 0.0;
 }
 
-/*
- * A hard limit, not a deviation: it grows linearly, by the largest drift that is assumed possible.
- */
+/* A hard limit and not a standard deviation. It grows linearly, by the largest drift that is
+ * assumed possible. */
 double ictusi_line_error_bound(const struct line_error *error, double d_s)
 {
     return error->bound_ns + fabs(d_s) * error->bound_slope_ns_per_s;
 }
 
-/*
- * Two lines one after the other. Their fits are independent, so variances add; both bounds may be
- * reached at once, so they add without squares.
- */
+/* Two lines in a row. Their fits are independent, so variances add. Both bounds may be reached
+ * at once, so the bounds add linearly. */
 struct line_error ictusi_line_error_add(const struct line_error *a, const struct line_error *b)
 {
     return (struct line_error){
@@ -99,8 +92,8 @@ struct line_error ictusi_line_error_add(const struct line_error *a, const struct
 }
 
 /*
- * The covariance matrix of (offset, slope) moved by F = (1 d; 0 1): F P F' + Q, with the process
- * noise Q of a rate that walks: |d|^3/3, d^2/2 and |d| times walk^2 (Bar-Shalom, Li and
+ * The covariance matrix of (offset, slope), moved by F = (1 d; 0 1): F P F' + Q. The process noise
+ * Q of a random walk of the rate is |d|^3/3, d^2/2 and |d| times walk^2 (Bar-Shalom, Li and
  * Kirubarajan 2001, 6.2.2).
  */
 struct line_error ictusi_line_error_move(const struct line_error *error, double d_s)

@@ -2,8 +2,8 @@
 /*
  * The clock model: a line that maps instants of one clock to another,
  *     G(L) = L + offset + slope * (L - anchor),
- * and what is known of its error. Lines compose to lines, so that nested clocks need no chain of
- * decorators (H18 IV-B flattens such a chain before it can be sent).
+ * and its error. Lines compose to lines, so nested clocks need no chain of decorators (H18 IV-B
+ * flattens such a chain before sending it).
  */
 #ifndef ICTUS_CORE_LINE_H
 #define ICTUS_CORE_LINE_H
@@ -13,15 +13,16 @@
 struct line {
     int64_t anchor; /* ns on the clock that is mapped, near the instants of interest */
     int64_t offset; /* ns at the anchor, whole part */
-    double frac;    /* ns at the anchor, the rest: within [-0.5, 0.5] */
-    double slope;   /* dimensionless: skew of the target against the mapped clock */
+    double frac;    /* ns at the anchor, the fraction: within [-0.5, 0.5] */
+    double slope;   /* dimensionless: rate of the target relative to the mapped clock, minus 1 */
 };
 
 /*
- * The error of a line at distance d seconds from the anchor:
- *     variance(d) = offset_var + 2 d covariance + d^2 slope_var + walk^2 |d|^3 / 3
- * (the last term: a frequency that walks at random by walk per square root of a second), and
- *     bound(d) = bound_ns + |d| bound_slope, which no error may exceed if the assumptions hold.
+ * The error of a line at a distance of d seconds from the anchor:
+ *     variance(d) = offset_var + 2 d covariance + d^2 slope_var + walk^2 |d|^3 / 3,
+ * where the last term is for a frequency that performs a random walk, by `walk` per square root of
+ * a second, and bound(d) = bound_ns + |d| bound_slope, which no error exceeds if the assumptions
+ * hold.
  */
 struct line_error {
     double offset_var_ns2;
@@ -30,39 +31,39 @@ struct line_error {
     double walk_ns_per_s_sqrt_s;
     double bound_ns;
     double bound_slope_ns_per_s;
-    double path_var_ns2; /* the part of offset_var that is systematic: paths' asymmetry */
+    double path_var_ns2; /* the systematic part of offset_var: the asymmetry of paths */
 };
 
-/* The line that changes nothing. */
+/* The identity. */
 struct line ictusi_line_identity(void);
 
-/* A line through (anchor, offset_ns) with the given slope; offset_ns may have a fraction. */
+/* A line through (anchor, offset + frac_ns) with the given slope. */
 struct line ictusi_line_make(int64_t anchor, int64_t offset, double frac_ns, double slope);
 
-/* The image of an instant, rounded to the nearest nanosecond. */
+/* Map an instant, rounded to the nearest nanosecond. */
 static inline int64_t ictusi_line_map(const struct line *line, int64_t local)
 {
     const double rest = line->frac + line->slope * (double)(local - line->anchor);
     return local + line->offset + (int64_t)(rest < 0 ? rest - 0.5 : rest + 0.5);
 }
 
-/* The instant whose image is the given one, to the nanosecond. */
+/* Find the instant that is mapped to the given one, to the nanosecond. */
 int64_t ictusi_line_unmap(const struct line *line, int64_t global);
 
-/* The line that maps by inner first and by outer then. */
+/* The line that maps first by inner and then by outer. */
 struct line ictusi_line_compose(const struct line *outer, const struct line *inner);
 
-/* The same line with its anchor moved, so that no precision is lost in a job of hours. */
+/* The same line with another anchor, so that no precision is lost in a job that runs for hours. */
 struct line ictusi_line_move(const struct line *line, int64_t anchor);
 
-/* The line that maps back. */
+/* The inverse line. */
 struct line ictusi_line_invert(const struct line *line);
 
-/* Standard deviation (ns) and bound (ns) of a line's value d seconds from its anchor. */
+/* Standard deviation and bound, in ns, of a line's value d seconds from its anchor. */
 double ictusi_line_error_sigma(const struct line_error *error, double d_s);
 double ictusi_line_error_bound(const struct line_error *error, double d_s);
 
-/* The error of a composed line whose parts err independently, both taken at the same anchor. */
+/* The error of a composed line whose parts err independently, both given at the same anchor. */
 struct line_error ictusi_line_error_add(const struct line_error *a, const struct line_error *b);
 
 /* The same error model with its anchor moved by d seconds. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mesh over time: history of sweeps, drifts, lines and their errors. */
+/* The mesh over time: the history of sweeps, drifts, lines and their errors. */
 #include "core/mesh.h"
 #include "core/fit.h"
 #include "core/mesh_state.h"
@@ -10,25 +10,32 @@
 #include <string.h>
 
 enum {
-    ITERATIONS = 8,   /* of times, offsets and drifts; two suffice after a first sweep pair */
-    RELAXATIONS = 64, /* of hard bounds along paths; a path of a mesh has two or three hops */
+    ITERATIONS = 8,   /* of times, offsets and drifts; two suffice after a first pair of sweeps */
+    RELAXATIONS = 64, /* of hard bounds along paths; a path in a mesh has two or three hops */
     FREEDOM_TABLE = 3,
     FEW_CLOCKS = 8
 };
 
-/* Iterations stop when no drift changes an offset of the history by more: edges' times on the
- * reference's clock depend on the drifts of their clients, by 40 ns a second at 200 ppm. */
+/*
+ * The iteration stops when no change of a drift moves an offset of the history by more than this
+ * (ns). The edges' times on the reference's clock depend on the drifts of their clients, by 40 ns
+ * per second at 200 ppm.
+ */
 static const double settled_ns = 0.01;
-/* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
+/* Before a second sweep no drift is known. This standard deviation is half of what the hard
+ * bounds allow. */
 static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
-/* Between two processes nothing averages the path, unless it is calibrated: its wander is at
- * least this part of the shortest round trip's. */
+/* Between two processes nothing averages the path, unless it is calibrated. Its wander is at
+ * least this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
-/* How far oscillators' walks are from the usual one (scale of the logarithm); likewise of clocks
- * that are functions of one oscillator, as far as processes with a counter in common show it. */
+/*
+ * How far the walks of oscillators are from the usual one (scale of the logarithm), and likewise
+ * for clocks that are derived from one oscillator, as far as processes with a common counter show
+ * it.
+ */
 static const double walk_log_scale = 2.3;
 static const double walk_log_scale_common = 0.35;
-/* How many independent clocks fewer than FEW_CLOCKS processes make, each. */
+/* The number of independent clocks that each of fewer than FEW_CLOCKS processes counts as. */
 static const double few_clocks_share = 0.7;
 
 int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
@@ -39,10 +46,8 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
         return ICTUS_ERR_NOMEM;
     }
     m->size = size;
-    /*
-     * Of one clock against another, when each walks by itself: variances add. ns per s per square
-     * root of a second.
-     */
+    /* The walk of one clock relative to another, in ns per s per square root of a second. Each
+     * walks by itself, so the variances add. */
     m->prior_walk = sqrt(2.0) * walk * 1e9;
     m->base = calloc(n, sizeof(*m->base));
     m->drift = calloc(8 * n, sizeof(double));
@@ -145,10 +150,8 @@ int ictusi_mesh_add(struct mesh *mesh, const struct mesh_edge *edges, size_t cou
     return ICTUS_OK;
 }
 
-/*
- * Integer offsets of every clock from one path to the reference, so that all later arithmetic is on
- * small numbers. Clocks may be years apart, or negative.
- */
+/* Find integer offsets of every clock from one path to the reference, so that all later
+ * arithmetic uses small numbers. Clocks may be years apart, or negative. */
 static int mesh_find_bases(struct mesh *m)
 {
     const struct mesh_sweep *s = &m->pending[0];
@@ -159,8 +162,9 @@ static int mesh_find_bases(struct mesh *m)
     known[0] = 1;
     m->base[0] = 0;
     /*
-     * Passes over the edges until one adds nobody, instead of a queue: the graph is an expander, so
-     * a few passes reach everybody. Who is still left then cannot be reached by any edge.
+     * Pass over the edges until a pass adds no process, instead of using a queue. The graph is an
+     * expander, so a few passes reach all processes. Those that remain cannot be reached by any
+     * edge.
      */
     int left = m->size - 1;
     for (int before = left + 1; left && left < before;) {
@@ -188,8 +192,8 @@ static int mesh_find_bases(struct mesh *m)
 }
 
 /*
- * The matching quantile of Student's distribution over the normal's, at 97.5 %. Widening a normal
- * interval by this gives Student's. Beyond the table by a series in 1/freedom, which is within 2 %
+ * Return the ratio of Student's 97.5 % quantile to the normal one. Widening a normal interval by it
+ * gives Student's interval. Beyond the table a series in 1/freedom is used, which is within 2 %
  * there.
  */
 static double mesh_few_freedoms(double freedom)
@@ -197,7 +201,7 @@ static double mesh_few_freedoms(double freedom)
     /* t(0.975; 1, 2, 3) over 1.960. */
     static const double table[FREEDOM_TABLE] = {6.483, 2.195, 1.624};
     if (freedom < 0.5) {
-        return 1.0; /* no residuals at all: the estimators' own opinion is used as it is */
+        return 1.0; /* there are no residuals, so the estimators' own errors are used as they are */
     }
     if (freedom < FREEDOM_TABLE + 0.5) {
         return table[(int)(freedom - 0.5)];
@@ -205,7 +209,7 @@ static double mesh_few_freedoms(double freedom)
     return 1.0 + 1.21 / freedom + 1.4 / (freedom * freedom);
 }
 
-/* Make room in the history for count sweeps: the oldest go. */
+/* Make room for `count` sweeps in the history by dropping the oldest ones. */
 static void mesh_make_room(struct mesh *m, int count)
 {
     const int excess = m->sweeps + count - TRACK_MAX;
@@ -219,9 +223,9 @@ static void mesh_make_room(struct mesh *m, int count)
 }
 
 /*
- * Mean over the clocks of products of offsets less each clock's own line, pairwise scale. Twice,
- * because clocks are compared in pairs: the variance of a difference is that of both. One degree of
- * freedom goes into the mean.
+ * The mean over the clocks of the products of offsets minus each clock's own line, scaled for
+ * pairs. The factor 2 is there because clocks are compared in pairs: the variance of a difference
+ * is that of both. One degree of freedom is used by the mean.
  */
 static void moments_of(const struct mesh *m, double *moments)
 {
@@ -250,9 +254,9 @@ static void moments_of(const struct mesh *m, double *moments)
 }
 
 /*
- * Offsets and drifts of all clocks now, from the history. Says how far a drift moved, at most. The
- * smoother is linear and has the same weights for every clock, so it is made once for all of them
- * and applied as two rows.
+ * Compute the present offsets and drifts of all clocks from the history. Return the largest change
+ * of a drift. The smoother is linear and has the same weights for every clock, so it is computed
+ * once and applied as two rows.
  */
 static double mesh_follow(struct mesh *m, const struct track *t, double now)
 {
@@ -274,8 +278,9 @@ static double mesh_follow(struct mesh *m, const struct track *t, double now)
 }
 
 /*
- * Which sweeps share their pairs, and so their paths' asymmetries: those since the last solve, and
- * all that are over every pair that there is, as among few processes.
+ * Return the group of sweeps with the same pairs, and so with the same asymmetries of paths. It
+ * consists of the sweeps since the last solve, and of all sweeps over every possible pair, as with
+ * few processes.
  */
 static int mesh_group_of(const struct mesh *m, const struct mesh_sweep *s)
 {
@@ -283,7 +288,7 @@ static int mesh_group_of(const struct mesh *m, const struct mesh_sweep *s)
     return s->count == every ? 0 : m->groups;
 }
 
-/* Solve the pending sweeps with the drifts as known, and set their rows of the history. */
+/* Solve the pending sweeps with the known drifts, and set their rows of the history. */
 static int mesh_solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
     int err = ictusi_mesh_group_solve(m, spread);
@@ -298,7 +303,7 @@ static int mesh_solve_sweeps(struct mesh *m, struct mesh_spread *spread)
     return err;
 }
 
-/* A sweep of the last group that is off the line through the others counts less. */
+/* Give less weight to a sweep of the last group that is off the line through the others. */
 static void mesh_doubt_sweeps(struct mesh *m)
 {
     const int first = m->sweeps - m->pending_count;
@@ -322,7 +327,7 @@ static void mesh_doubt_sweeps(struct mesh *m)
     }
 }
 
-/* Few clocks are not independent: all are against the same reference. */
+/* Few clocks are not independent, because all are compared with the same reference. */
 static double mesh_independent_clocks(const struct mesh *m)
 {
     const double clocks = m->size - 1;
@@ -335,7 +340,8 @@ static double wander_floor(const struct mesh *m)
     return alone && m->rtt_ns < INFINITY ? wander_per_rtt * m->rtt_ns : 0.0;
 }
 
-/* Sweeps, times and drifts depend on each other: iterate. Few rounds, as sweeps are short. */
+/* Sweeps, times and drifts depend on each other, so iterate. Few rounds suffice, because sweeps
+ * are short. */
 static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
                        struct mesh_spread *spread, int *iterations)
 {
@@ -358,10 +364,8 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
             return err;
         }
         const struct mesh_sweep *last = &m->pending[m->pending_count - 1];
-        /*
-         * All lines are anchored at the last exchange, because they are used after it. t_last is
-         * not below the mean except by rounding.
-         */
+        /* All lines are anchored at the last exchange, because they are used after it. t_last is
+         * below the mean only by rounding. */
         const double now = fmax(last->t_last, last->t_mean);
         mesh_doubt_sweeps(m);
         moments_of(m, moments);
@@ -369,18 +373,17 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
         if (err) {
             return err;
         }
-        /*
-         * ns/s times the history's length: how far the change of a drift moves an offset at the
-         * oldest sweep.
-         */
+        /* The change of a drift in ns/s times the length of the history: how far it moves an
+         * offset at the oldest sweep. */
         change = mesh_follow(m, track, now) * (now - m->sweep[0].t_s);
     }
     return ICTUS_OK;
 }
 
 /*
- * Shortest paths of hard intervals to the reference: no error exceeds them at the present. The last
- * solution's bounds still hold for its lines; how far the new ones are from them is added.
+ * Compute the shortest paths of hard intervals to the reference, which no error exceeds at present.
+ * The bounds of the last solution still hold for its lines, so the distance of the new lines from
+ * them is added.
  */
 static void bounds_now(struct mesh *m, const double *extrapolated, double grown_s)
 {
@@ -398,9 +401,9 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
             const double y = ictusi_mesh_difference(m, &s->edges[e]);
             const double off = fabs(m->value[b] - m->value[a] - y);
             /*
-             * What the edge proves of b if a is known: the pair's hard interval, how far the
-             * solution is from its middle, a nanosecond for rounding, and what the drift limit
-             * allows since it was measured.
+             * What the edge proves about b if a is known: the hard interval of the pair, the
+             * distance of the solution from its middle, a nanosecond for rounding, and the largest
+             * drift since the measurement.
              */
             const double length = off + s->edges[e].half_width_ns + 1.0 +
                                   (m->now - s->t[e]) * ICTUSI_DRIFT_MAX_NS_PER_S;
@@ -420,8 +423,8 @@ static void mesh_write_lines(const struct mesh *m, const struct track *t, const 
     for (int i = 0; i < m->size; i++) {
         const int64_t anchor = now - m->base[i] - (int64_t)nearbyint(m->value[i]);
         /*
-         * The history is kept over the reference's time t, x = G - L; a line is a function of the
-         * local instant. From dx/dt = d follows dL/dt = 1 - d, so dx/dL = d / (1 - d).
+         * The history is kept over the reference's time t, with x = G - L, but a line is a function
+         * of the local instant. From dx/dt = d follows dL/dt = 1 - d, and so dx/dL = d / (1 - d).
          */
         const double drift = m->drift[i] * 1e-9;
         const double slope = drift / (1.0 - drift);
@@ -456,7 +459,8 @@ static void mesh_judge(const struct mesh *m, const struct line_error *errors, do
     }
 }
 
-/* Everything between checked input and lines. extrapolated: room for two values a process. */
+/* Everything between the checked input and the lines. extrapolated: room for two values per
+ * process. */
 static int mesh_solve(struct mesh *m, double *extrapolated, double horizon_s, struct track *track,
                       struct mesh_spread *spread, struct mesh_quality *q)
 {

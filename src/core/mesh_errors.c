@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How well each process's offset is known: variance components by process. The variance of a pair's
- * noise is g_a + g_b. A noisy process shows in all its pairs, and would be lost in a pooled noise.
+ * How well the offset of each process is known: variance components by process. The variance of a
+ * pair's noise is g_a + g_b. A noisy process shows in all its pairs, but would be lost in a pooled
+ * noise.
  *
- * REML by fixed point: with V = g_a + g_b, residuals r of leverage h and Student's weights
- * u = 4 / (3 + r^2 / (1 - h) V) (middles of minima have Laplacian tails),
- *     g <- g sqrt(sum u r^2 / ((1 - h) V^2) / sum 1 / V)   over the process's pairs.
- * Without the root the iteration oscillates.
+ * REML by fixed-point iteration: with V = g_a + g_b, residuals r of leverage h and Student's
+ * weights u = 4 / (3 + r^2 / (1 - h) V) (middles of minima have Laplacian tails), g <- g sqrt(sum u
+ * r^2 / ((1 - h) V^2) / sum 1 / V)   over the pairs of the process. Without the root the iteration
+ * oscillates.
  */
 #include "core/mesh_state.h"
 #include "core/stats.h"
@@ -18,17 +19,19 @@
 
 enum { UPDATES = 20 };
 
-/* Student's degrees of freedom of a residual, and its weight's ceiling. */
+/* Degrees of freedom of Student's distribution of a residual. */
 static const double student = 3.0;
-/* The variance of pairs over Student's scale squared, where one degree of freedom shows a pair:
- * 1.6 for Gaussian residuals, 1.9 for Laplacian ones. With m degrees, their mean square scatters
- * less, and what exceeds 1 falls as 1 / m (1.10 and 1.22 for m = 5). */
+/*
+ * Ratio of the variance of pairs to Student's scale squared, if one degree of freedom shows a pair:
+ * 1.6 for Gaussian and 1.9 for Laplacian residuals. With m degrees the mean square scatters less,
+ * and the excess over 1 falls as 1 / m (1.10 and 1.22 for m = 5).
+ */
 static const double variance_over_scale = 1.75;
-/* How many pairs' worth hold a process near the median one. */
+/* Weight, in pairs, of the prior that a process is like the median one. */
 static const double prior_pairs = 1.0;
-/* A residual that its own pair decides says nothing. */
+/* A residual that is determined by its own pair alone carries no information. */
 static const double freedom_least = 0.05;
-/* No process is better than the stamps: ns^2. */
+/* No process is better than the stamps, in ns^2. */
 static const double least = 0.05;
 
 /* Tables of one estimation. */
@@ -42,13 +45,13 @@ struct components {
     double *sorted;
 };
 
-/* Likewise, where so many sweeps show a pair. */
+/* The same ratio if this many sweeps show a pair. */
 static double components_scale(int sweeps)
 {
     return 1.0 + (variance_over_scale - 1.0) / fmax(sweeps - 1.0, 1.0);
 }
 
-/* What changes from sweep to sweep; of one sweep, all that it shows. */
+/* The part that changes from sweep to sweep. With a single sweep, all of it. */
 static void square_residuals(const struct mesh_sweep *first, int sweeps, struct components *c)
 {
     for (size_t e = 0; e < c->sweep->count; e++) {
@@ -68,8 +71,8 @@ static void components_update(struct components *c)
     const size_t n = (size_t)c->size;
     /*
      * The leverage of an edge is its weight times the effective resistance between its ends. On an
-     * expander that is close to 1/D_a + 1/D_b with D the sums of weights; the factor makes all of
-     * them add up to p - 1, as leverages must.
+     * expander it is close to 1/D_a + 1/D_b, where D is the sum of the weights. The factor makes
+     * all leverages add up to p - 1, as they must.
      */
     const double tree = (c->size - 1.0) / c->size;
     memset(c->below, 0, n * sizeof(double));
@@ -94,10 +97,8 @@ static void components_update(struct components *c)
     const double usual = ictusi_stats_quantile(c->sorted, n, 0.5);
     for (int i = 0; i < c->size; i++) {
         const double g = c->g[i];
-        /*
-         * The prior is one more pair whose mean square is the median process's variance. At g =
-         * usual it adds 1/g above and below, and so moves nothing.
-         */
+        /* The prior acts as one more pair whose mean square is the variance of the median
+         * process. At g = usual it adds 1/g to both sums and so changes nothing. */
         const double up = c->above[i] + prior_pairs * usual / (g * g);
         c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), least);
     }
@@ -126,7 +127,8 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
     return ICTUS_OK;
 }
 
-/* Resistances over their mean between any two processes, which is the gain. */
+/* Compute the resistances relative to their mean between any two processes. That mean is the
+ * gain. */
 static int errors_relative(struct mesh *mesh, const struct graph_edge *graph, size_t count,
                            double *relative, double *gain)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One group of sweeps: edges to small numbers, robust least squares, variance components. */
+/* A group of sweeps: edges as small numbers, robust least squares, variance components. */
 #include "core/fit.h"
 #include "core/mesh_state.h"
 #include "core/stats.h"
@@ -11,26 +11,29 @@
 
 enum { REWEIGHTINGS = 4, REFINEMENTS = 3, STUDENT = 3 };
 
-/* Huber's limit in standard deviations: full efficiency for paths' asymmetries, which are bounded.
- */
+/* Huber's limit in standard deviations. It has full efficiency for the asymmetries of paths,
+ * which are bounded. */
 static const double huber = 2.5;
-/* A burst is not of its pair's line beyond so many standard deviations of the others. */
+/* A burst is an outlier of its pair if it deviates by this many standard deviations of the
+ * others. */
 static const double strange = 5.0;
-/* A pair's own opinion of its noise counts between these, relative to the median pair's. */
+/* The relative noise that a pair estimates for itself is limited to this factor. */
 static const double quality_max = 4.0;
-/* Stamps are whole nanoseconds: no pair is better than this. */
+/* Stamps are whole nanoseconds, so no pair is better than this. */
 static const double rounding_ns = 0.3;
-/* What a half-width says of a sigma where nothing else does. */
+/* Sigma as a part of the half-width, if nothing else is known. */
 static const double sigma_per_half_width = 0.1;
-/* With fewer degrees of freedom some of it is assumed, too, as so many degrees' worth at first. */
+/* With fewer degrees of freedom than few_loops, part of the bias is assumed, at most as
+ * bias_prior degrees. */
 static const double few_loops = 6.0;
 static const double bias_prior = 2.0;
-/* How many degrees of freedom hold a sweep's noise near that of all. */
+/* Weight, in degrees of freedom, of the prior that a sweep's noise is that of all sweeps. */
 static const double own_prior = 8.0;
-/* Degrees of freedom of a burst's opinion of itself (folds), and of what is typical beside it. */
+/* Degrees of freedom of a burst's own error estimate (from folds), and of the typical one that
+ * is mixed in. */
 static const double opinion_freedom = 7.0;
 static const double opinion_prior = 4.0;
-/* The standard deviation of a Gaussian over the median of its absolute value. */
+/* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
 static double edge_sigma(const struct mesh_edge *e)
@@ -39,17 +42,15 @@ static double edge_sigma(const struct mesh_edge *e)
     return hypot(sigma, rounding_ns);
 }
 
-/* Times and measured differences as small numbers, the known drifts taken out. */
+/* Convert times and measured differences to small numbers, with the known drifts subtracted. */
 static void group_prepare(const struct mesh *mesh, struct mesh_sweep *s)
 {
     double sum = 0.0;
     s->t_last = -INFINITY;
     for (size_t e = 0; e < s->count; e++) {
         const struct mesh_edge *edge = &s->edges[e];
-        /*
-         * The instant on the reference's clock, in ns from the origin. The base is whole
-         * nanoseconds, so this is exact, and what is left for doubles is small.
-         */
+        /* The instant on the reference's clock, in ns from the origin. The base is in whole
+         * nanoseconds, so this is exact, and the rest is small enough for doubles. */
         const int64_t rough = edge->at + mesh->base[edge->client] - mesh->origin;
         const double t = (double)rough * 1e-9;
         s->t[e] = ((double)rough + ictusi_mesh_at(mesh, edge->client, t)) * 1e-9;
@@ -88,19 +89,20 @@ bool ictusi_mesh_same_pairs(const struct mesh *m)
     return true;
 }
 
-/* A run of sweeps over the same pairs, and the tables of one solution. */
+/* A series of sweeps over the same pairs, and the tables of one solution. */
 struct group {
     struct mesh_sweep *sweeps;
     int count;
     size_t edges;
-    double slack;    /* edges per degree of freedom: what squared residuals are too small by */
-    double *quality; /* of each pair: its own opinion of its variance over the median's */
+    double slack;    /* edges per degree of freedom: factor by which squared residuals are too
+                        small */
+    double *quality; /* of each pair: its own estimate of its variance, relative to the median */
     double *weight;
     double *scratch;
 };
 
-/* The asymmetry to expect of a pair where nothing shows it, ns^2: what calibrations leave, or a
- * part of the shortest round trip. */
+/* Return the expected asymmetry of a pair, in ns^2, if nothing shows it: what calibrations
+ * leave, or a part of the shortest round trip. */
 static double mesh_group_usual_bias(const struct group *g)
 {
     double shortest = INFINITY;
@@ -130,13 +132,13 @@ static int mesh_group_set_quality(struct group *g)
     ictusi_stats_sort(g->scratch, g->edges);
     const double median = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
     for (size_t e = 0; e < g->edges; e++) {
-        /* Opinions from few exchanges scatter: the root of the ratio goes half of the way. */
+        /* Estimates from few exchanges scatter, so the square root of the ratio is used. */
         g->quality[e] = fmin(fmax(g->quality[e] / median, 1.0 / quality_max), quality_max);
     }
     return ICTUS_OK;
 }
 
-/* 1, or -1 where a pair's client was the server in the first sweep. */
+/* Return 1, or -1 if the pair's client was the server in the first sweep. */
 static double group_turn(const struct mesh_sweep *sweeps, int k, size_t e)
 {
     return sweeps[k].edges[e].client != sweeps[0].edges[e].client ? -1.0 : 1.0;
@@ -152,15 +154,16 @@ static double residual_of(const struct group *g, int k, size_t e)
     return ictusi_mesh_residual(g->sweeps, k, e);
 }
 
-/* The variance expected of a pair's residual in one sweep. */
+/* Return the expected variance of a pair's residual in one sweep. */
 static double group_expected(const struct group *g, const struct mesh_spread *spread, size_t e)
 {
     return spread->bias + spread->noise * g->quality[e];
 }
 
 /*
- * Split the residuals' robust variance: medians over the pairs of what a pair keeps and of what
- * changes from sweep to sweep. A single sweep cannot tell: all is noise.
+ * Split the robust variance of the residuals into what is constant for a pair and what changes from
+ * sweep to sweep, by medians over the pairs. A single sweep cannot distinguish them, so everything
+ * is noise.
  */
 static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
 {
@@ -174,10 +177,8 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
     }
     ictusi_stats_sort(g->scratch, g->edges);
     const double middle = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
-    /*
-     * A fit that leaves f degrees of freedom to n edges makes squared residuals too small by f / n
-     * on average; slack is n / f.
-     */
+    /* A fit that leaves f degrees of freedom to n edges makes squared residuals too small by f /
+     * n on average. slack is n / f. */
     const double between = c2 * middle * middle * g->slack;
     if (g->count < 2) {
         spread->noise = fmax(between, rounding_ns * rounding_ns);
@@ -190,16 +191,12 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
     }
     ictusi_stats_sort(g->scratch, g->edges);
     const double change = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
-    /*
-     * The difference of two sweeps has twice the variance of one, and the pair's bias cancels in
-     * it.
-     */
+    /* The difference of two sweeps has twice the variance of one, and the pair's bias cancels in
+     * it. */
     const double within = c2 * change * change / 2.0 * g->slack;
     spread->noise = fmax(within, rounding_ns * rounding_ns);
-    /*
-     * The mean over the sweeps still contains noise / count; a difference of two estimates may come
-     * out negative.
-     */
+    /* The mean over the sweeps still contains noise / count. A difference of two estimates may
+     * be negative. */
     spread->bias = fmax(between - spread->noise / g->count, 0.0);
 }
 
@@ -213,17 +210,16 @@ static void group_reweigh(struct group *g, const struct mesh_spread *spread)
             most = fmax(most, fabs(g->sweeps[k].residual[e]));
         }
         const double u = most / sqrt(variance);
-        /*
-         * One weight for all sweeps of a pair, by its worst residual. Weights that differed between
-         * sweeps would let the pair's bias into the drift.
-         */
+        /* All sweeps of a pair get the same weight, by its largest residual. Different weights
+         * would let the pair's bias affect the drift. */
         g->weight[e] = whole / variance * (u > huber ? huber / u : 1.0);
     }
 }
 
 /*
- * A sweep's own noise, held near that of all: on a shared path every burst of a sweep may be bad.
- * In: sums of squares around the pairs' means.
+ * Estimate the noise of each sweep, with a prior of the noise of all, because on a shared path
+ * every burst of a sweep may be bad. On input noise is the sum of squares around the means of the
+ * pairs.
  */
 static void mesh_group_own_noise(struct group *g, const struct mesh_spread *spread, double factor)
 {
@@ -236,8 +232,8 @@ static void mesh_group_own_noise(struct group *g, const struct mesh_spread *spre
     }
 }
 
-/* Few loops show little of the asymmetry, however small it looks: some of the usual one is added.
- */
+/* Few loops show little of the asymmetry, however small it seems, so part of the usual one is
+ * added. */
 static void mesh_group_admit_bias(const struct group *g, struct mesh_spread *spread)
 {
     const double prior = bias_prior * fmax(1.0 - spread->freedom / few_loops, 0.0);
@@ -249,10 +245,8 @@ static void mesh_group_admit_bias(const struct group *g, struct mesh_spread *spr
     }
 }
 
-/*
- * The final variances, not by medians but by what the fit made of the residuals: psi / mean(psi'),
- * whose variance is an M-estimate's effective noise (Huber 1981, 6.3).
- */
+/* Compute the final variances, not from medians but from the residuals as the fit used them: psi
+ * / mean(psi'), whose variance is the effective noise of an M-estimate (Huber 1981, 6.3). */
 static void group_effective(struct group *g, struct mesh_spread *spread)
 {
     double inside = 0.0;
@@ -263,9 +257,8 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     }
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = huber * sqrt(group_expected(g, spread, e));
-        /*
-         * Residuals of good and bad pairs are brought to one scale before their squares are added.
-         */
+        /* Residuals of good and bad pairs are brought to one scale before their squares are
+         * added. */
         const double scale =
             1.0 / sqrt(group_expected(g, spread, e) / (spread->bias + spread->noise));
         double mean = 0.0;
@@ -294,13 +287,12 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     mesh_group_admit_bias(g, spread);
 }
 
-/*
- * No loops: what the pairs say of themselves, sweep by sweep. A burst's opinion is uncertain, so
- * that of a typical one is mixed in.
- */
+/* There are no loops, so use the pairs' own error estimates, sweep by sweep. The estimate of a
+ * burst is uncertain, so that of a typical one is mixed in. */
 static void group_believe(struct group *g, struct mesh_spread *spread)
 {
-    double *sorted = g->scratch; /* one value a sweep: the edges of a tree are p - 1, sweeps few */
+    double *sorted = g->scratch; /* one value per sweep: a tree has p - 1 edges, and there are
+                                    few sweeps */
     for (int k = 0; k < g->count; k++) {
         double noise = 0.0;
         for (size_t e = 0; e < g->edges; e++) {
@@ -320,7 +312,7 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
     spread->bias = mesh_group_usual_bias(g);
 }
 
-/* How far the k-th of count values is from the line through the two nearest others. */
+/* Return how far value k is from the line through its two nearest neighbours. */
 static double group_apart(const double *t_s, const double *rest, int count, int k)
 {
     const int a = k == 0 ? 1 : k == count - 1 ? count - 3 : k - 1;
@@ -329,8 +321,8 @@ static double group_apart(const double *t_s, const double *rest, int count, int 
     return fabs(rest[k] - (rest[a] + part * (rest[b] - rest[a])));
 }
 
-/* A pair's offsets in all sweeps, and how far each is off the line through most of them: returns
- * the usual distance. */
+/* Compute a pair's offsets in all sweeps and the distance of each from the line through most of
+ * them. Return the usual distance. */
 static double group_rests(const struct group *g, size_t e, double *t_s, double *rest)
 {
     double offsets[TRACK_MAX];
@@ -342,12 +334,13 @@ static double group_rests(const struct group *g, size_t e, double *t_s, double *
 }
 
 /*
- * A congested burst errs by what neither its own jitter nor the loops of its sweep tell from an
- * offset where bad bursts are many. The other bursts of its pair do: one that is far off the line
- * through most of them, and off the one through its neighbours, is moved onto the first. The pair
- * keeps its weight, and its asymmetry in all sweeps. A clock that wanders bends the line, but
- * neighbours follow it. What is usual of half a dozen bursts of one pair may be small by chance,
- * which would straighten the clocks: it is at least what is usual of most pairs.
+ * Correct bad bursts. The error of a congested burst may show neither in its own jitter nor, if
+ * there are many of them, in the loops of its sweep. The other bursts of its pair show it: a burst
+ * that is far off the line through most of them, and also off the line through its neighbours, is
+ * moved onto the first line. The pair keeps its weight, and its asymmetry in all sweeps. A clock
+ * that wanders bends the line, but then the neighbours follow. The usual distance of half a dozen
+ * bursts of one pair may be small by chance, which would straighten the clocks, so it is at least
+ * the usual one of most pairs.
  */
 static void group_mend_bursts(const struct group *g)
 {
@@ -361,7 +354,7 @@ static void group_mend_bursts(const struct group *g)
     }
     ictusi_stats_sort(g->scratch, g->edges);
     const double usual = fmax(ictusi_stats_quantile(g->scratch, g->edges, 0.5), rounding_ns);
-    const double beyond = strange * g->count / (g->count - 2.0); /* the line takes two */
+    const double beyond = strange * g->count / (g->count - 2.0); /* the line uses two */
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = beyond * fmax(group_rests(g, e, t_s, rest), usual);
         for (int k = 0; k < g->count; k++) {
@@ -372,7 +365,7 @@ static void group_mend_bursts(const struct group *g)
     }
 }
 
-/* Offsets and residuals of all sweeps with the weights as they are. */
+/* Compute offsets and residuals of all sweeps with the present weights. */
 static int group_solve_weighted(struct mesh *mesh, struct group *g)
 {
     for (int k = 0; k < g->count; k++) {
@@ -393,9 +386,9 @@ static int group_solve_weighted(struct mesh *mesh, struct group *g)
 }
 
 /*
- * Weights by the noise of the pairs' own ends. Noise has long tails: Student's weights for all
- * sweeps of a pair; asymmetries are bounded: Huber's. A pair's is the mean of the two, by what its
- * residual is expected to be of.
+ * Weight the pairs by the noise of their ends. Noise has long tails, so it gets Student's weights
+ * for all sweeps of a pair. Asymmetries are bounded, so they get Huber's. The weight of a pair is
+ * the mean of both, in proportion to their expected parts of the residual.
  */
 static void group_weigh_by_ends(const struct mesh *mesh, struct group *g,
                                 const struct mesh_spread *spread)
@@ -412,10 +405,8 @@ static void group_weigh_by_ends(const struct mesh *mesh, struct group *g,
             sum += r * r / v;
         }
         const double u = most / sqrt(v);
-        /*
-         * The weight of a multivariate Student with count observations: (nu + k) / (nu + squared
-         * distance).
-         */
+        /* The weight of a multivariate Student distribution with `count` observations: (nu +
+         * count) / (nu + squared distance). */
         const double long_tailed = (STUDENT + g->count) / (STUDENT + sum);
         const double bounded = u > huber ? huber / u : 1.0;
         g->weight[e] = (spread->bias + spread->noise) / v *
@@ -440,7 +431,7 @@ static int group_solve(struct mesh *mesh, struct group *g, struct mesh_spread *s
         }
     }
     group_effective(g, spread);
-    /* Of one process's noise: its pairs' share of the freedom. */
+    /* Degrees of freedom of one process's noise: the share of its pairs. */
     spread->noise_freedom = 2.0 * spread->freedom / mesh->size * fmax(g->count - 1, 1.0);
     for (int pass = 0; pass < REFINEMENTS; pass++) {
         int err = ictusi_mesh_components(g->sweeps, g->count, mesh->size, spread->noise, mesh->g);

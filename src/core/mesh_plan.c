@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Planning a mesh's sweeps, and one burst's offset. */
+/* Plans the sweeps of a mesh, and estimates the offset of a burst. */
 #include "core/mesh_plan.h"
 
 #include "core/estimator.h"
@@ -10,52 +10,51 @@
 #include <math.h>
 
 enum {
-    EXCHANGES_MIN = 4,   /* of a round, where time is short */
+    EXCHANGES_MIN = 4,   /* of a round, if time is short */
     EXCHANGES_GOOD = 8,  /* of a round, for which a window is made long enough */
-    ROUNDS_MIN = 8,      /* of a sweep, where time is even shorter */
+    ROUNDS_MIN = 8,      /* of a sweep, if time is even shorter */
     SMALL = 32,          /* processes: fewer have fewer pairs to average over */
-    FEW = 4,             /* processes: so few have next to none */
-    ADAPTIVE_FROM = 200, /* exchanges: below, folds would say little */
+    FEW = 4,             /* processes: so few have hardly any */
+    ADAPTIVE_FROM = 200, /* exchanges: with fewer, folds are too small */
     FOLD = (MESH_TRIAL_EXCHANGES - 1) / 2
 };
 
 static const double pi = 3.14159265358979323846;
-/* 95 % of a Gaussian lie within this many standard deviations. */
+/* 95 % of a Gaussian distribution lie within this many standard deviations. */
 static const double two_sided_95 = 1.96;
 /* Sweeps keep all processes busy for at most this part of the window. */
 static const double busy_share = 0.7;
-/*
- * The usual windows. Few processes have no other pairs to average a wandering path over, only
- * time; many are synchronised no longer than by a usual HCA3.
- */
+/* The usual windows. Few processes have no other pairs over which a wandering path could be
+ * averaged, only time. Many processes are not synchronised for longer than by a usual HCA3. */
 static const double window_small_s = 1.5;
 static const double window_large_s = 0.32;
-/* A burst is cut off after this many times the time that it was planned to take. */
+/* A burst is cut off after this many times its planned duration. */
 static const double burst_stretch = 2.0;
-/* A window that was asked to be as short as its tolerance allows. */
+/* Lower limit of a window for a requested tolerance. */
 static const double window_least_s = 0.1;
-/* What is good enough where nothing was asked: the larger of a time and a share of a round trip. */
+/* The tolerance if none was requested: the larger of a time and a part of the round trip. */
 static const double tolerance_least_ns = 150.0;
 static const double tolerance_per_rtt = 0.03;
-/* Standard error of a burst of four over its exchanges' mean excess, exponential on both ways. */
+/* Standard error of a burst of four, as a part of the mean excess of its exchanges, exponential
+ * in both directions. */
 static const double scatter_per_excess = 0.1;
-/* A path's delays wander within the window by this part of the shortest round trip. */
+/* Within the window, the delays of a path wander by this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
-/* What a calibration leaves of a path's asymmetry, as a part of the shortest round trip. */
+/* The asymmetry that remains after a calibration, as a part of the shortest round trip. */
 static const double calibrated_per_rtt = 0.005;
 
 /*
- * Exchanges of a round where there are 100: few processes have few pairs, and far more time than
- * these take. Up to FEW share so many: 1000 for each of two, which have one pair only, and nothing
- * to average over but time. Where delays do not pile up at their least (Erlang, log-normal), with
- * 100 or 400 they err more than an HCA3 that exchanges all of the time. Bursts are cut off where
- * others want the processors.
+ * Exchanges of a round if there are 100 rounds. Few processes have few pairs and far more time than
+ * these take. Up to FEW processes share effort_few: two processes make 1000 each, because they have
+ * only one pair and nothing but time to average over. If delays do not accumulate at their minimum
+ * (Erlang, log-normal), with 100 or 400 they would err more than an HCA3 that exchanges all the
+ * time. Bursts are cut off if other programs need the processors.
  */
 static const double effort_few = 2000.0;
 static const double effort_small = 100.0;
 static const double effort_large = 25.0;
 
-/* Exchanges of each process in a window of usual length, started here or answered. */
+/* Exchanges of each process in a window of usual length, as client or server. */
 static double mesh_plan_usual_effort(const struct mesh_wish *wish)
 {
     const double usual = wish->size > SMALL ? effort_large
@@ -69,10 +68,8 @@ static double mesh_plan_usual_window(const struct mesh_wish *wish)
     return wish->size > SMALL ? window_large_s : window_small_s;
 }
 
-/*
- * Two sweeps make the best of independent noise. What is common to a burst asks for more of them:
- * as many as leave each pair bursts that the adaptive estimator can use.
- */
+/* Two sweeps are the best choice for independent noise. What is common to a burst calls for more
+ * of them: as many as leave each pair bursts that are long enough for the adaptive estimator. */
 static int plan_sweeps(const struct mesh_wish *wish)
 {
     const double per_pair = mesh_plan_usual_effort(wish) / wish->factors;
@@ -82,14 +79,16 @@ static int plan_sweeps(const struct mesh_wish *wish)
 }
 
 /*
- * How long the sweeps must be spread out for the error at the horizon to stay within the tolerance.
- * With bursts of standard error s, r rounds and K sweeps over T seconds, a drift errs by about
- * s sqrt(2/r) sqrt(8/(K+1)) / T. Exchanges fill the window, so that s falls as the root of T: T
- * grows as the 2/3rd power of the noise; of a path's wander, which stays as it is, as the first.
+ * Return how long the sweeps must be spread so that the error at the horizon is within the
+ * tolerance. With bursts of standard error s, r rounds and K sweeps over T seconds, the error of a
+ * drift is about s sqrt(2/r) sqrt(8/(K+1)) / T. Exchanges fill the window, so s falls as the root
+ * of T. T thus grows as the 2/3rd power of the noise, and linearly with a path's wander, which does
+ * not fall.
  */
 static double plan_window(const struct mesh_wish *wish, const struct mesh_trial *trial, int sweeps)
 {
-    /* The noisiest process shows in what its exchanges take: halves of it, the least of four. */
+    /* The noisiest process shows in the time of its exchanges: half of the excess in each
+     * direction, the smallest of four. */
     const double excess_ns = trial->exchange_s * 1e9 - trial->rtt_ns;
     const double scatter_ns = excess_ns > trial->rtt_ns
                                   ? fmax(trial->scatter_ns, scatter_per_excess * excess_ns)
@@ -113,7 +112,8 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
     const int sweeps = plan_sweeps(wish);
     struct mesh_plan plan = {.sweeps = sweeps, .rounds = wish->factors};
     plan.window_s = wish->window_s > 0.0 ? wish->window_s : plan_window(wish, trial, sweeps);
-    /* A longer window is there to be filled; one that was asked for gets the asked exchanges. */
+    /* A longer window is filled with more exchanges. A requested window gets the requested
+     * exchanges. */
     const double more =
         wish->window_s > 0.0 ? 1.0 : fmax(plan.window_s / mesh_plan_usual_window(wish), 1.0);
     const double asked = more * mesh_plan_usual_effort(wish) / sweeps;
@@ -128,10 +128,11 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
         plan.exchanges > asked / plan.rounds ? (int)fmax(asked / plan.rounds, 1.0) : plan.exchanges;
     plan.length_s = (double)plan.rounds * plan.exchanges * trial->exchange_s;
     /*
-     * A trial sees a moment. Where others had the cores then, an exchange took milliseconds, and so
-     * few would fit that a burst had three: bounds of 10 ms apart, between which clocks drift by
-     * microseconds. Few processes therefore go on as long as their share of the window lasts. With
-     * many the slowest pair would hold up all others: they keep to the plan.
+     * A trial sees only a moment. If other programs used the cores then, an exchange took
+     * milliseconds, and a burst would have as few as three exchanges: its bounds would be 10 ms
+     * apart, and clocks drift by microseconds in that time. Few processes therefore continue as
+     * long as their share of the window lasts. With many processes the slowest pair would delay all
+     * others, so they keep to the plan.
      */
     plan.most = plan.exchanges;
     plan.burst_s = burst_stretch * plan.length_s / plan.rounds;
@@ -144,9 +145,9 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
 
 /*
  * Chebyshev's points, (1 - cos(pi k / (K - 1))) / 2 of the window. The variance of a slope falls
- * with the sum of (t - mean)^2, so sweeps near the ends are worth more than those in the middle;
- * the ones in the middle still show whether the clock bent. Starts are earlier by a sweep's length,
- * so that the last sweep ends with the window.
+ * with the sum of (t - mean)^2, so sweeps near the ends are worth more than those in the middle.
+ * The latter still show whether the clock bent. Starts are earlier by the length of a sweep, so
+ * that the last sweep ends with the window.
  */
 double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k)
 {
@@ -190,21 +191,24 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
     }
     const double span_s = (double)(b.at - a.at) * 1e-9;
     /*
-     * Half-widths are hard limits and not deviations: taking them for sigmas errs on the safe side.
-     * The 1 ns keeps a coarse clock whose bounds meet from claiming a slope without error.
+     * Half-widths are hard limits and not standard deviations. Using them as sigmas is on the safe
+     * side. The 1 ns keeps a coarse clock, whose bounds meet, from claiming a slope without error.
      */
     const double sd = fmax(hypot(a.half_width_ns, b.half_width_ns), 1.0) / span_s;
     slope->ns_per_s = ((double)(b.offset - a.offset) + b.frac - a.frac) / span_s;
     slope->variance = sd * sd;
-    /* Two clocks that are each within the limit may part by twice as much. A slope that was refused
-     * here would have each burst of milliseconds find its own, 100 ppm off. */
+    /*
+     * Two clocks that are each within the limit may drift apart by twice as much. If a slope were
+     * refused here, each burst of some milliseconds would estimate its own, with an error of 100
+     * ppm.
+     */
     return fabs(slope->ns_per_s) <= 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
 }
 
 /*
- * The middle between the tightest bounds, the clocks' drift taken out first: over the 10 ms that a
- * process may be off its core, 300 ppm are 3 us, and the tightest bounds would be the first and the
- * last, whatever their messages took. n < ADAPTIVE_FROM.
+ * Take the middle between the tightest bounds after subtracting the drift. During the 10 ms for
+ * which a process may lose its core, 300 ppm are 3 us, and the tightest bounds would be those of
+ * the first and the last exchange, whatever their delays. n < ADAPTIVE_FROM.
  */
 static int burst_skampi(const struct stamp *stamps, size_t n, double ns_per_s, struct offset *o)
 {
@@ -246,10 +250,11 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
         if (err) {
             return err;
         }
-        /* Where the offset is best known: the clocks' drift moves it from there, not the burst's.
-         */
+        /* Move the offset to where it is best known. From there it moves by the drift of the
+         * clocks and not by that of the burst. */
         const double variance = error.slope_var_ns2_per_s2;
-        /* The variance of the offset at distance d, v + 2 d c + d^2 s, is least at d = -c / s. */
+        /* The variance of the offset at distance d, v + 2 d c + d^2 s, is smallest at d = -c /
+         * s. */
         const double best_s = variance > 0.0 ? -error.covariance_ns2_per_s / variance : 0.0;
         edge->at = line.anchor + (int64_t)nearbyint(best_s * 1e9);
         error = ictusi_line_error_move(&error, (double)(edge->at - line.anchor) * 1e-9);
@@ -272,20 +277,18 @@ int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, e
     struct mesh_edge seen = {.sigma_ns = 0.0};
     const int err = ictusi_mesh_burst(known, n, pair, &none, &seen);
     if (err) {
-        return err == ICTUS_ERR_CLOCK ? ICTUS_OK : err; /* of a counter that runs backwards */
+        return err == ICTUS_ERR_CLOCK ? ICTUS_OK : err; /* a counter that runs backwards */
     }
     const double ticks = (double)seen.offset + seen.frac;
     if (!(tick_ns > 0.0) || fabs(ticks) > seen.half_width_ns) {
-        return ICTUS_OK; /* the counter is not common after all, or its rate is not known */
+        return ICTUS_OK; /* the counter is not common after all, or its rate is unknown */
     }
     const double asymmetry_ns = ticks * tick_ns;
     const double whole = nearbyint(asymmetry_ns);
     edge->offset -= (int64_t)whole;
     edge->frac -= asymmetry_ns - whole;
-    /*
-     * The offset was moved within its interval, so the interval around the new one reaches that
-     * much farther on one side.
-     */
+    /* The offset was moved within its interval, so the interval around the new offset extends
+     * that much further on one side. */
     edge->half_width_ns += fabs(asymmetry_ns);
     if (edge->sigma_ns > 0.0) {
         edge->sigma_ns = hypot(edge->sigma_ns, seen.sigma_ns * tick_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a mesh measures: what one burst says, how many sweeps of how many rounds and exchanges, over
- * which time. Pure: everything is planned from what was asked and what a short trial showed.
+ * How a mesh measures: what a burst shows, and how many sweeps of how many rounds and exchanges are
+ * made over what time. Pure: everything is planned from the request and the results of a short
+ * trial.
  */
 #ifndef ICTUS_CORE_MESH_PLAN_H
 #define ICTUS_CORE_MESH_PLAN_H
@@ -14,73 +15,72 @@
 
 enum {
     MESH_SWEEPS_MAX = 16,
-    MESH_TRIAL_BURSTS = 4,   /* of each process, to see what an exchange takes and says */
-    MESH_TRIAL_EXCHANGES = 9 /* the first is left out: connections are made there */
+    MESH_TRIAL_BURSTS = 4,   /* of each process, to find the time and the scatter of an exchange */
+    MESH_TRIAL_EXCHANGES = 9 /* the first is left out, because it opens connections */
 };
 
-/* How a pair's offset is estimated. */
+/* How the offset of a pair is estimated. */
 enum mesh_pair { MESH_PAIR_AUTO, MESH_PAIR_ADAPTIVE, MESH_PAIR_SKAMPI, MESH_PAIR_MIN_RTT };
 
-/* What was asked; 0 leaves a number open. */
+/* The request; 0 leaves a number open. */
 struct mesh_wish {
     int size;
-    int factors;                       /* pairings that the processes have, up to rounds */
-    int64_t rounds, exchanges, sweeps; /* exchanges of a round, where there are 100 */
+    int factors;                       /* number of pairings that the processes have, up to
+                                          rounds */
+    int64_t rounds, exchanges, sweeps; /* exchanges of a round, if there are 100 rounds */
     double window_s, tolerance_s, horizon_s;
-    double limit_s;  /* the window is not longer, unless it was asked */
-    bool calibrated; /* half of some pairs' exchanges are stamped by a counter in common */
+    double limit_s;  /* longest window, unless a window was requested */
+    bool calibrated; /* half of the exchanges of some pairs are stamped by a common counter */
 };
 
-/* What a trial showed. */
+/* The results of a trial. */
 struct mesh_trial {
-    double exchange_s; /* what an exchange takes, typically, on the slowest process */
-    double scatter_ns; /* of offsets from half a trial burst, typically */
+    double exchange_s; /* typical time of an exchange on the slowest process */
+    double scatter_ns; /* typical scatter of offsets from half a trial burst */
     double rtt_ns;     /* the shortest round trip */
 };
 
 struct mesh_plan {
     int sweeps;      /* of a first synchronisation */
     int rounds;      /* of a sweep */
-    int exchanges;   /* of a round, as far as the trial shows */
-    int most;        /* of a round: how many are made where there is time for them after all */
-    double burst_s;  /* after which a round is cut off */
+    int exchanges;   /* of a round, according to the trial */
+    int most;        /* of a round: how many are made if there turns out to be time */
+    double burst_s;  /* after this time a round is cut off */
     double length_s; /* of a sweep */
-    double window_s; /* from the beginning to the last sweep's end */
+    double window_s; /* from the start to the end of the last sweep */
 };
 
-/* A window and effort for what was asked, by what the trial showed; cut to what fits. */
+/* Choose window and effort for the request and the results of the trial, reduced to what fits. */
 struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial);
 
-/* When the k-th sweep begins, in s after the first: denser at the ends, where drifts are seen. */
+/* Return the start of sweep k, in s after the first: denser at the ends, where drifts show best. */
 double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k);
 
 /*
- * What a trial burst of MESH_TRIAL_EXCHANGES shows: the median time of an exchange, the shortest
- * round trip, and how far the offsets of two interleaved halves are apart. Unusable bursts show
- * nothing: errors as of ictusi_estimator_offset_skampi().
+ * Evaluate a trial burst of MESH_TRIAL_EXCHANGES: the median time of an exchange, the shortest
+ * round trip, and the distance of the offsets of two interleaved halves. Unusable bursts give an
+ * error, see ictusi_estimator_offset_skampi().
  */
 int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
 
-/*
- * How fast two clocks drift apart, from the first and the last of their bursts, n exchanges each:
- * far better known than from one burst alone. Says whether they show it.
- */
+/* Compute how fast two clocks drift apart, from the first and the last of their bursts of n
+ * exchanges each. This is far more accurate than a single burst. Return whether they show it. */
 bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size_t n,
                        struct adaptive_slope *slope);
 
 /*
- * The offset at the instant of a burst of n exchanges at which it is best known, and what is known
- * of its error; client and server are the caller's. slope: how fast the clocks drift apart; NULL:
- * the burst itself must show it. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
+ * Estimate the offset of a burst of n exchanges at the instant at which it is best known, and its
+ * error. The caller sets client and server. slope: how fast the clocks drift apart; NULL: it is
+ * estimated from the burst itself. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
  */
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
                       const struct adaptive_slope *slope, struct mesh_edge *edge);
 
 /*
- * Take out of a burst's edge what its two ways differ by. known: n exchanges between the same two
- * processes, made in between those of the burst, stamped by a counter that both read, in ticks of
- * tick_ns. Their offset is 0: what shows instead is the difference. Where it cannot be, the edge
- * is left alone. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_NOMEM.
+ * Subtract the asymmetry of the path from the edge of a burst. known: n exchanges between the same
+ * two processes, made between those of the burst and stamped by a counter that both read, in ticks
+ * of tick_ns. Their offset is 0, so what they show instead is the asymmetry. If that is impossible,
+ * the edge is not changed. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_NOMEM.
  */
 int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
                           struct mesh_edge *edge);

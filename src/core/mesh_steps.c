@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proofs that a clock stepped. Every exchange bounds the offset of its pair from both sides,
- * however long a process was kept from its core in the middle: that only moves the bounds apart. So
- * a step is claimed only where no clocks within the drift limit satisfy all bounds:
- *   1. within one sweep: bounds added up along paths to the reference contradict each other;
- *   2. between sweeps over the same pairs: the slopes that each pair leaves possible do so;
- *   3. between calls: what a clock can have become since then, and what it is now, are disjoint.
- * Each is a system of difference constraints, which has a solution unless some path proves a value
- * larger than another proves it can be (Bellman-Ford). Paths that are not followed to the end can
- * only miss a step, never invent one.
+ * Proofs that a clock stepped. Every exchange bounds the offset of its pair from both sides. If a
+ * process loses its core in the middle, the bounds only move apart. A step is therefore claimed
+ * only if no clocks within the drift limit satisfy all bounds:
+ *   1. within one sweep: the bounds, added up along paths to the reference, contradict each other;
+ *   2. between sweeps over the same pairs: the slopes that each pair leaves possible do;
+ *   3. between calls: what a clock can be after the last one and what it is now are disjoint.
+ * Each of these is a system of difference constraints. It has a solution unless one path proves a
+ * value to be larger than another path permits (Bellman-Ford). Paths that are not followed to the
+ * end can only miss a step but not invent one.
  */
 #include "core/fit.h"
 #include "core/mesh_state.h"
@@ -17,16 +17,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RELAXATIONS = 64 }; /* a path of a mesh has two or three hops */
+enum { RELAXATIONS = 64 }; /* a path in a mesh has two or three hops */
 
-/* How fast two clocks may part: twice the assumption, each of the two within it. */
+/* How fast two clocks may drift apart: twice the assumption, because each is within it. */
 static const double parting = 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
-/* How far a rate may change within one synchronisation, in ns per s: a daemon adjusts by less. */
+/* How much a rate may change within one synchronisation, in ns per s; a daemon adjusts by less. */
 static const double bending = 5000.0;
-/* Clocks of two cores, or whole ticks of a coarse source, may contradict by so much. */
+/* The clocks of two cores, or whole ticks of a coarse source, may contradict each other by this
+ * much. */
 static const double margin_ns = 100.0;
 
-/* What is known of one quantity of each process: between low and high. */
+/* What is known about a quantity of each process: it is between low and high. */
 struct span {
     double *low, *high;
 };
@@ -37,10 +38,8 @@ struct constraint {
     double low, high;
 };
 
-/*
- * Follow the constraints from what is known. Returns a process of which two paths prove what cannot
- * be true together, or -1.
- */
+/* Propagate the constraints from what is known. Return a process for which two paths prove
+ * values that cannot both be true, or -1. */
 static int steps_propagate(const struct constraint *c, size_t count, struct span *known)
 {
     bool moved = true;
@@ -51,7 +50,7 @@ static int steps_propagate(const struct constraint *c, size_t count, struct span
             for (int way = 0; way < 2; way++) {
                 const int from = ends[way];
                 const int to = ends[1 - way];
-                /* Forward value[b] <= value[a] + high; backward value[a] <= value[b] - low. */
+                /* Forward: value[b] <= value[a] + high. Backward: value[a] <= value[b] - low. */
                 const double high = known->high[from] + (way ? -c[e].low : c[e].high);
                 const double low = known->low[from] + (way ? -c[e].high : c[e].low);
                 moved = moved || high < known->high[to] || low > known->low[to];
@@ -74,16 +73,14 @@ static void steps_start(struct span *known, int size, double reach)
     }
 }
 
-/* What one sweep alone says of all offsets at its end. */
+/* What one sweep alone proves about all offsets at its end. */
 static int steps_within_sweep(const struct mesh *m, const struct mesh_sweep *s,
                               struct constraint *c, struct span *known)
 {
     for (size_t e = 0; e < s->count; e++) {
         const struct mesh_edge *edge = &s->edges[e];
-        /*
-         * All edges are brought to the end of the sweep without knowing any drift: what two clocks
-         * may have parted by since is added to both sides.
-         */
+        /* All edges are moved to the end of the sweep without knowing a drift. The largest
+         * possible drift of two clocks since then is added on both sides. */
         const double half = edge->half_width_ns + margin_ns + parting * fabs(s->t_last - s->t[e]);
         const double d = ictusi_mesh_difference(m, edge);
         c[e] = (struct constraint){edge->client, edge->server, d - half, d + half};
@@ -92,7 +89,7 @@ static int steps_within_sweep(const struct mesh *m, const struct mesh_sweep *s,
     return steps_propagate(c, s->count, known);
 }
 
-/* The slopes that two bursts of a pair leave possible. */
+/* Narrow the range of slopes that two bursts of a pair leave possible. */
 static void steps_narrow(const struct mesh *m, const struct mesh_sweep *s,
                          const struct mesh_sweep *later, size_t e, struct constraint *slope)
 {
@@ -106,16 +103,17 @@ static void steps_narrow(const struct mesh *m, const struct mesh_sweep *s,
     const double half = x->half_width_ns + y->half_width_ns + 2.0 * margin_ns;
     if (gap_s > 0.0) {
         /*
-         * Each of the two offsets lies within its half-width, so the mean slope between them is
-         * within the sum over the gap. Rates may also have changed on the way (a daemon slews a
-         * clock), by `bending`.
+         * Each of the two offsets is within its half-width, so the mean slope between them is known
+         * to within the sum of these over the gap. Rates may also have changed in between (a daemon
+         * slews a clock), by `bending`.
          */
         slope->low = fmax(slope->low, (change - half) / gap_s - bending);
         slope->high = fmin(slope->high, (change + half) / gap_s + bending);
     }
 }
 
-/* The process in most of the pairs that no line fits, or -1. Of two alike the later one: not 0. */
+/* Return the process in most of the pairs that no line fits, or -1. Of two equal ones the later
+ * is taken, because it is not 0. */
 static int mesh_steps_most_broken(const struct constraint *c, size_t count, int size, double *share)
 {
     int suspect = -1;
@@ -138,7 +136,7 @@ static int mesh_steps_most_broken(const struct constraint *c, size_t count, int 
     return suspect;
 }
 
-/* Sweeps over the same pairs: one line per clock has to pass all of them. */
+/* Sweeps over the same pairs: one line for each clock must satisfy all of them. */
 static int steps_between_sweeps(const struct mesh *m, struct constraint *c, struct span *known)
 {
     const struct mesh_sweep *first = &m->pending[0];
@@ -160,8 +158,9 @@ static int steps_between_sweeps(const struct mesh *m, struct constraint *c, stru
 }
 
 /*
- * What is known of all offsets from before, grown to the sweep's end, against what it says itself.
- * Where most clocks moved against the reference, it is the reference that did.
+ * Compare what is known about all offsets from before, widened to the end of the sweep, with what
+ * the sweep itself proves. If most clocks moved relative to the reference, it is the reference that
+ * did.
  */
 static int steps_since_before(struct mesh *m, const struct mesh_sweep *s, const struct span *now)
 {
@@ -184,7 +183,8 @@ static int steps_since_before(struct mesh *m, const struct mesh_sweep *s, const 
     return m->size > 2 && 2 * wrong > m->size - 1 ? 0 : suspect;
 }
 
-/* Whose pairs, of a sweep that contradicts itself, are most often farther off than they can be. */
+/* Return the process whose pairs, in a sweep that contradicts itself, most often deviate by more
+ * than is possible. */
 static int steps_accuse(const struct mesh *m, const struct mesh_sweep *s, int proven, double *share)
 {
     int suspect = proven;
@@ -215,10 +215,8 @@ static double steps_confined(double value, double low, double high)
     return fmin(fmax(value, low), high);
 }
 
-/*
- * Least squares over bursts without one good exchange may lie where no clock can be: what is proven
- * is also the best that is known.
- */
+/* Least squares over bursts without a good exchange may be where no clock can be. Then the limit
+ * of what is proven is also the best estimate. */
 static void mesh_steps_confine_drifts(struct mesh *m, const struct span *slopes)
 {
     for (int i = 0; i < m->size; i++) {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The circle method: on a circle of n - 1 places plus a centre, factor f pairs a with f - a. */
+/* The circle method: on a circle of n - 1 places plus a centre, factor f pairs place a with f -
+ * a. */
 #include "core/pairing.h"
 #include "core/random.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* The factors' order must not depend on the relabelling: a random stream of its own. */
+/* The order of the factors must not depend on the relabelling, so it has a random stream of its
+ * own. */
 enum { STREAM_PLACES = 1, STREAM_FACTORS = 2 };
 
 /*
- * The round robin of chess tournaments. For an odd number of processes one place stays empty, and
- * whoever is paired with it rests. Everybody draws the same permutations from the seed, so nobody
- * has to be told who meets whom.
+ * The round robin of chess tournaments. For an odd number of processes one place is empty, and the
+ * process paired with it rests. All processes draw the same permutations from the seed, so no
+ * messages are needed.
  */
 int ictusi_pairing_create(int size, int rounds, uint64_t seed, struct pairing *pairing)
 {
@@ -61,10 +63,8 @@ int ictusi_pairing_partner(const struct pairing *pairing, int round, int process
         /* The place that would be its own partner: 2 a = factor modulo the odd circle. */
         other = factor % 2 ? (factor + circle) / 2 : factor / 2;
     } else {
-        /*
-         * Places a and f - a (modulo the odd circle) meet, which is symmetric: both compute each
-         * other.
-         */
+        /* Places a and f - a (modulo the odd circle) are paired. This is symmetric, so each
+         * computes the other. */
         other = (factor - place + circle) % circle;
         other = other == place ? centre : other;
     }
@@ -82,9 +82,10 @@ bool ictusi_pairing_asks(const struct pairing *pairing, int round, int process)
     const int a = pairing->place[process];
     const int b = pairing->place[partner];
     if (a == circle || b == circle) {
-        /* The centre asks in every other factor. */
+        /* The centre is the client in every other factor. */
         return (pairing->factors[round] % 2 == 0) == (a == circle);
     }
-    /* Whoever has the other less than half a circle ahead of it: a regular tournament. */
+    /* The client is the one that has the other less than half a circle ahead: a regular
+     * tournament. */
     return (b - a + circle) % circle <= circle / 2;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers as text with a decimal point, whatever the program around us says in setlocale(): what is
- * written by one program is read by another. The calling thread's locale, not the program's, is set
- * for a moment.
+ * Numbers as text with a decimal point, whatever the surrounding program sets by setlocale(),
+ * because other programs must be able to read what is written. The locale of the calling thread,
+ * and not of the whole program, is changed temporarily.
  */
 #ifndef ICTUS_CORE_PLAIN_H
 #define ICTUS_CORE_PLAIN_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct plain {
-    locale_t before, plain; /* 0 where there is none to be had */
+    locale_t before, plain; /* 0 if it could not be created */
 };
 
 static inline struct plain plain_begin(void)

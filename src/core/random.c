@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * splitmix64 (Steele, Lea, Flood 2014) for seeding, xoshiro256** (Blackman, Vigna 2018) for the
- * stream; both are public-domain algorithms.
- */
+/* splitmix64 (Steele, Lea, Flood 2014) for seeding, and xoshiro256** (Blackman, Vigna 2018) for
+ * the stream. Both algorithms are in the public domain. */
 #include "core/random.h"
 
 #include <math.h>
@@ -45,16 +43,15 @@ uint64_t ictusi_random_next(struct rng *rng)
 
 double ictusi_random_uniform(struct rng *rng)
 {
-    /* 52 bits and a half: never 0 and never 1, so that a logarithm of it is finite. */
+    /* Half a step is added to 52 bits, so that the result is never 0 or 1 and its logarithm is
+     * finite. */
     return ((double)(ictusi_random_next(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
 uint64_t ictusi_random_below(struct rng *rng, uint64_t n)
 {
-    /*
-     * Values of the last, incomplete run of n are drawn again: a plain modulo would prefer small
-     * numbers.
-     */
+    /* Values of the last, incomplete run of n are drawn again, because a plain modulo would
+     * prefer small numbers. */
     const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
     uint64_t x = ictusi_random_next(rng);
     while (x >= limit) {
@@ -66,10 +63,8 @@ uint64_t ictusi_random_below(struct rng *rng, uint64_t n)
 double ictusi_random_normal(struct rng *rng)
 {
     const double two_pi = 6.283185307179586;
-    /*
-     * Box and Muller (1958). The second value, by the sine, is not kept, so that the generator is
-     * all the state there is.
-     */
+    /* Box and Muller (1958). The second value, by the sine, is not kept, so that the generator
+     * is the only state. */
     const double radius = sqrt(-2.0 * log(ictusi_random_uniform(rng)));
     return radius * cos(two_pi * ictusi_random_uniform(rng));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seeded random numbers (splitmix64, xoshiro256**): the same on every machine and in every MPI. */
+/* Seeded random numbers (splitmix64, xoshiro256**), the same on every machine and with every
+ * MPI. */
 #ifndef ICTUS_CORE_RANDOM_H
 #define ICTUS_CORE_RANDOM_H
 
@@ -9,7 +10,7 @@ struct rng {
     uint64_t state[4];
 };
 
-/* Seed a generator; streams of one seed with different stream numbers are independent. */
+/* Seed a generator. Streams of one seed with different stream numbers are independent. */
 void ictusi_random_seed(struct rng *rng, uint64_t seed, uint64_t stream);
 
 uint64_t ictusi_random_next(struct rng *rng);

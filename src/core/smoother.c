@@ -3,9 +3,10 @@
  * The state of a clock at a point is x = (offset, drift)'. From one point to the next, h seconds
  * later, x -> F x + w with F = (1 h; 0 1) and cov(w) = q^2 (h^3/3 h^2/2; h^2/2 h): a drift that
  * walks by q per square root of a second. A point shows the offset with variance r. Forward:
- * Kalman's filter, from the line through the first two points, before which nothing is known.
- * Backward: x_k of all points is x_k of those so far plus G (x_{k+1} of all less what was
- * foreseen), G = P_k F' (F P_k F' + Q)^-1. Times in s, offsets in ns, drifts in ns/s.
+ * Kalman's filter, starting with the line through the first two points, before which nothing is
+ * known. Backward: x_k from all points is x_k from those so far plus G (x_{k+1} from all points
+ * minus its forecast), with G = P_k F' (F P_k F' + Q)^-1. Times are in s, offsets in ns and drifts
+ * in ns/s.
  */
 #include "core/smoother.h"
 
@@ -15,18 +16,19 @@
 #include <stdlib.h>
 
 enum {
-    WALKS = 11, /* the usual one times 10^-2 to 10^3, half decades */
-    LEVELS = 8, /* of the points' error: as claimed times 2 to 2^-6 */
+    WALKS = 11, /* the usual one times 10^-2 to 10^3, in half decades */
+    LEVELS = 8, /* of the error of the points: as claimed times 2 to 2^-6 */
     ANSWERS = WALKS * LEVELS
 };
 
-/* Of one clock against another, 10^-9 each: ns per s per square root of a second. */
+/* Of one clock relative to another, 1e-9 each: ns per s per square root of a second. */
 static const double usual_walk = 1.4142135623730951;
-/* How far oscillators' walks are from it: Student's scale of the logarithm, 3 degrees. */
+/* How far the walks of oscillators are from it: Student's scale of the logarithm, 3 degrees of
+ * freedom. */
 static const double walk_log_scale = 2.3;
 /* Points are whole nanoseconds. */
 static const double least_sd_ns = 0.3;
-/* Answers that are less likely than the best by this do not count. */
+/* Hypotheses that are less likely than the best one by this factor are not used. */
 static const double negligible = 1e-4;
 
 /* Offset and drift, and their covariance. */
@@ -35,10 +37,10 @@ struct state {
     double oo, od, dd;
 };
 
-/* One answer to what is not known. */
+/* One hypothesis about the unknown walk and error level. */
 struct answer {
     double walk2; /* q^2 */
-    double level; /* of the points' standard deviations */
+    double level; /* factor on the standard deviations of the points */
     double weight;
 };
 
@@ -74,10 +76,8 @@ static struct state state_correct(const struct state *s, double offset, double v
                           s->dd - s->od * s->od / all};
 }
 
-/*
- * -2 log likelihood of the points from the third on; of the first two any is as likely. states, if
- * not NULL, are what was known at each point from the second on.
- */
+/* Return -2 log likelihood of the points from the third on; the first two are always fitted.
+ * states, if not NULL, receives what is known at each point from the second on. */
 static double smoother_forward(const struct smoother_point *p, size_t count, const struct answer *a,
                                struct state *states)
 {
@@ -98,13 +98,13 @@ static double smoother_forward(const struct smoother_point *p, size_t count, con
     return unlikely;
 }
 
-/* What is known of a point from those after it, added to what those before it told. */
+/* Combine what is known about a point from earlier points with what later points show. */
 static struct state state_look_back(const struct state *here, const struct state *next, double h,
                                     double walk2)
 {
     /*
-     * to_offset and to_drift are the rows of P_k F'; pull is (F P_k F' + Q)^-1 times what the
-     * future says beyond the forecast. Only means are wanted, so no covariances are carried back.
+     * to_offset and to_drift are the rows of P_k F'. pull is (F P_k F' + Q)^-1 times the difference
+     * of the future to the forecast. Only means are needed, so no covariances are carried back.
      */
     const struct state seen = state_foresee(here, h, walk2);
     const double det = seen.oo * seen.dd - seen.od * seen.od;
@@ -118,7 +118,7 @@ static struct state state_look_back(const struct state *here, const struct state
                           0.0};
 }
 
-/* The first point, of which nothing was known before the second: from that back to it. */
+/* The first point, about which nothing was known before the second: go back to it from there. */
 static struct state state_zeroth(const struct smoother_point *p, const struct state *next,
                                  const struct answer *a)
 {
@@ -128,7 +128,7 @@ static struct state state_zeroth(const struct smoother_point *p, const struct st
     return state_correct(&back, p[0].offset, point_variance(&p[0], a));
 }
 
-/* Add an answer's offsets and drifts, times its weight. */
+/* Add the offsets and drifts of a hypothesis, times its weight. */
 static void smoother_backward(const struct smoother_point *p, size_t count, const struct answer *a,
                               const struct state *states, struct smoother_point *sum)
 {
@@ -144,7 +144,7 @@ static void smoother_backward(const struct smoother_point *p, size_t count, cons
     }
 }
 
-/* Every answer, by prior and likelihood. @return whether there is any */
+/* Weight all hypotheses by prior and likelihood. @return whether any is possible */
 static bool smoother_weigh(const struct smoother_point *p, size_t count, struct answer *answers)
 {
     double least = INFINITY;
@@ -155,10 +155,8 @@ static bool smoother_weigh(const struct smoother_point *p, size_t count, struct 
         const double walk = usual_walk * pow(10.0, decades);
         const double z = decades * log(10.0) / walk_log_scale;
         *a = (struct answer){.walk2 = walk * walk, .level = ldexp(2.0, -(i / WALKS))};
-        /*
-         * -2 log of likelihood times prior. The prior of log walk is Student's with 3 degrees of
-         * freedom, density ~ (1 + z^2 / 3)^-2, so -2 log of it is 4 log(1 + z^2 / 3).
-         */
+        /* -2 log of likelihood times prior. The prior of log walk is Student's with 3 degrees of
+         * freedom, with the density ~ (1 + z^2 / 3)^-2, so -2 log of it is 4 log(1 + z^2 / 3). */
         a->weight = smoother_forward(p, count, a, NULL) + 4.0 * log1p(z * z / 3.0);
         least = fmin(least, a->weight);
     }
@@ -173,7 +171,7 @@ static bool smoother_weigh(const struct smoother_point *p, size_t count, struct 
     return sum > 0.0;
 }
 
-/* Relative to the line through the ends, so that no digits are lost. */
+/* Make the offsets relative to the line through the ends, so that no digits are lost. */
 static void smoother_tilt(struct smoother_point *p, size_t count, double at, double offset,
                           double drift)
 {
@@ -182,7 +180,8 @@ static void smoother_tilt(struct smoother_point *p, size_t count, double at, dou
     }
 }
 
-/* Offsets by all answers, of points relative to their ends. Errors: ICTUS_ERR_CORRUPT. */
+/* Compute offsets by all hypotheses, from points relative to their ends. Errors:
+ * ICTUS_ERR_CORRUPT. */
 static int smoother_sum(const struct smoother_point *points, size_t count, struct state *states,
                         struct smoother_point *sum, double *walk)
 {

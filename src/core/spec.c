@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking specifications apart and reading their options into structures. */
+/* Splits specifications, and reads their options into structures. */
 #include "core/spec.h"
 
 #include <ictus/text.h>
@@ -22,7 +22,7 @@ static int spec_copy(char *to, size_t size, const char *from, size_t length)
     return ICTUS_OK;
 }
 
-/* Read "(child,child)" at *p and move past it. */
+/* Parse "(child,child)" at *p and advance beyond it. */
 static int spec_split_children(const char **p, struct spec *spec)
 {
     const char *start = *p + 1;
@@ -193,7 +193,7 @@ static int spec_set_option(const struct spec *spec, const struct spec_param *par
     return ICTUS_ERR_SPEC;
 }
 
-/* The end of the pair at p: the next comma after which another "key=" follows. */
+/* Return the end of the pair at p: the next comma that is followed by another "key=". */
 static char *pair_end(char *p)
 {
     for (; *p; p++) {

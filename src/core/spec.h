@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Specifications: "name(child,child):key=value,key=value", the one grammar in which clocks,
- * algorithms and their parameters are named, on the command line and in the library alike.
- * A parameter is a row of data; the parser fills the caller's options structure from it.
+ * Specifications: "name(child,child):key=value,key=value". This grammar names clocks, algorithms
+ * and their parameters, on the command line and in the library. A parameter is a row of data, from
+ * which the parser fills the caller's options structure.
  */
 #ifndef ICTUS_CORE_SPEC_H
 #define ICTUS_CORE_SPEC_H
@@ -18,7 +18,7 @@ enum spec_type {
     SPEC_RATIO,   /* double, dimensionless */
     SPEC_BOOL,    /* bool: 0, 1, yes, no, true, false, on, off */
     SPEC_CHOICE,  /* int: index into choices */
-    SPEC_TEXT     /* struct spec_text: a name or a list that the owner reads itself */
+    SPEC_TEXT     /* struct spec_text: a name or a list that its owner parses */
 };
 
 enum { SPEC_TEXT_MAX = 255, SPEC_CHILDREN_MAX = 8 };
@@ -37,7 +37,7 @@ struct spec_param {
     const char *help;
 };
 
-/* A specification taken apart, its values still text. */
+/* A specification split into its parts, whose values are still text. */
 struct spec {
     char name[64];
     struct spec_text children[SPEC_CHILDREN_MAX];
@@ -45,17 +45,19 @@ struct spec {
     char options[1024]; /* "key=value,key=value", possibly empty */
 };
 
-/* Take a text apart. Errors: ICTUS_ERR_SPEC. */
+/* Split a text. Errors: ICTUS_ERR_SPEC. */
 int ictusi_spec_split(const char *text, struct spec *spec, struct ictus_why *why);
 
 /*
- * Fill an options structure: defaults first, then the given values. params ends with a NULL name.
- * Errors: ICTUS_ERR_SPEC with the option and what it may be. The structure may be half filled then.
+ * Fill an options structure: first the defaults, and then the given values. params ends with a NULL
+ * name. Errors: ICTUS_ERR_SPEC; the reason names the option and its possible values. The structure
+ * may then be partly filled.
  */
 int ictusi_spec_read(const struct spec *spec, const struct spec_param *params, void *options,
                      struct ictus_why *why);
 
-/* 64-bit FNV-1a of a text, to compare it across processes; 16384 texts collide with 1e-11. */
+/* 64-bit FNV-1a of a text, to compare it across processes. 16384 texts collide with a
+ * probability of 1e-11. */
 uint64_t ictusi_spec_hash(const char *text);
 
 #endif

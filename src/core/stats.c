@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Up to here the binomial ranks are computed exactly. */
+/* Up to this number of values the binomial ranks are computed exactly. */
 enum { EXACT_RANKS_MAX = 1000 };
 
 static int stats_ascending(const void *a, const void *b)
@@ -22,7 +22,7 @@ void ictusi_stats_sort(double *values, size_t n)
     }
 }
 
-/* Linear between order statistics (Hyndman and Fan 1996, type 7), as R and numpy do by default. */
+/* Linear between order statistics (Hyndman and Fan 1996, type 7), the default of R and numpy. */
 double ictusi_stats_quantile(const double *sorted, size_t n, double q)
 {
     const double position = q * (double)(n - 1);
@@ -36,7 +36,7 @@ double ictusi_stats_quantile(const double *sorted, size_t n, double q)
 
 double ictusi_stats_mean(const double *values, size_t n)
 {
-    /* Shifted by the first value, so that large common parts do not eat the digits. */
+    /* Shifted by the first value, so that a large common part does not cost digits. */
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
         sum += values[i] - values[0];
@@ -58,10 +58,11 @@ double ictusi_stats_sd(const double *values, size_t n)
 }
 
 /*
- * The largest number r of values cut from each end such that [r+1 .. n-r] still covers level. The
- * interval between the order statistics r+1 and n-r covers the median with the probability 1 - 2
- * P(B <= r), B ~ binomial(n, 1/2), whatever the distribution of the values (David and Nagaraja,
- * Order Statistics, 7.1). It assumes independent samples; see the inflation below.
+ * Return the largest number r of values that can be cut from each end so that [r+1 .. n-r] still
+ * covers `level`. The interval between the order statistics r+1 and n-r covers the median with the
+ * probability 1 - 2 P(B <= r), B ~ binomial(n, 1/2), whatever the distribution of the values is
+ * (David and Nagaraja, Order Statistics, 7.1). It assumes independent samples; see the inflation
+ * below.
  */
 static size_t stats_exact_cut(size_t n, double level, double *covered)
 {
@@ -70,7 +71,7 @@ static size_t stats_exact_cut(size_t n, double level, double *covered)
     double tail = 0.0;
     double kept = 0.0;
     size_t cut = 0;
-    int sign = 0; /* lgamma_r: plain lgamma writes a global */
+    int sign = 0; /* lgamma_r, because lgamma writes a global variable */
     for (size_t r = 0; r < n / 2; r++) {
         const double log_p = lgamma_r((double)n + 1, &sign) - lgamma_r((double)r + 1, &sign) -
                              lgamma_r((double)(n - r) + 1, &sign) - (double)n * log(2.0);
@@ -81,12 +82,12 @@ static size_t stats_exact_cut(size_t n, double level, double *covered)
         kept = tail;
         cut = r + 1;
     }
-    /* cut = 0 leaves the whole range out to -inf; the extremes themselves cover 1 - 2^(1-n). */
+    /* cut = 0 would extend to infinity. The extremes themselves cover 1 - 2^(1-n). */
     *covered = cut ? 1.0 - 2.0 * kept : 1.0 - pow(2.0, 1.0 - (double)n);
     return cut ? cut - 1 : 0;
 }
 
-/* Normal quantile of a two-sided level, by bisection of erfc: exactness matters more than speed. */
+/* Normal quantile of a two-sided level, by bisection of erf: exactness matters more than speed. */
 static double stats_two_sided_normal(double level)
 {
     double low = 0.0;
@@ -109,7 +110,7 @@ void ictusi_stats_median_interval(const double *sorted, size_t n, double level, 
     if (n <= EXACT_RANKS_MAX) {
         cut = stats_exact_cut(n, level, covered);
     } else {
-        /* The binomial's ranks by the normal distribution: mean n/2, variance n/4. */
+        /* Ranks of the binomial distribution by the normal one: mean n/2, variance n/4. */
         const double half = stats_two_sided_normal(level) * sqrt((double)n) / 2.0;
         cut = (size_t)floor((double)n / 2.0 - half) - 1;
         *covered = level;
@@ -118,17 +119,15 @@ void ictusi_stats_median_interval(const double *sorted, size_t n, double level, 
     *high = sorted[n - 1 - cut];
 }
 
-/*
- * Of nine degrees of freedom: the 97.5 % quantile of Student's t, and the 95 % quantile of chi
- * squared over nine, below which batches that differ prove nothing.
- */
+/* For nine degrees of freedom: the 97.5 % quantile of Student's t, and the 95 % quantile of chi
+ * squared over nine. Below the latter, differing batches prove nothing. */
 #define BATCH_T 2.262
 #define BATCH_NOISE 1.880
 
 /*
- * How many times the variance of the sign test is larger than for independent samples, by batch
- * means: n/batches times the variance of the batches' shares over that of one sign. Samples that
- * depend on each other for longer than a batch are not noticed.
+ * Return the factor by which the variance of the sign test exceeds that of independent samples, by
+ * batch means: n/batches times the variance of the batches' shares, divided by that of one sign.
+ * Samples that depend on each other for longer than a batch are not noticed.
  */
 double ictusi_stats_batch_inflation(const double *values, size_t n, double median)
 {
@@ -142,7 +141,7 @@ double ictusi_stats_batch_inflation(const double *values, size_t n, double media
         const size_t end = n * (b + 1) / ICTUSI_BATCHES;
         double sum = 0.0;
         for (size_t i = begin; i < end; i++) {
-            /* Clocks are coarse: many values may be the median itself. */
+            /* Clocks are coarse, so many values may equal the median. */
             const double sign = (double)(values[i] > median) - (double)(values[i] < median);
             sum += sign;
             square += sign * sign;
@@ -170,9 +169,9 @@ void ictusi_stats_median_widen(const double *sorted, size_t n, double inflation,
 }
 
 /*
- * Tukey (1977): further than 1.5 interquartile ranges outside the quartiles. Of a normal
- * distribution 0.7 % are; of the long tails of latencies many more, so they are counted and not
- * dropped.
+ * Tukey (1977): more than 1.5 interquartile ranges outside the quartiles. For a normal distribution
+ * this is 0.7 % of the values. The long tails of latencies have many more, so these are counted and
+ * not dropped.
  */
 size_t ictusi_stats_tukey_outliers(const double *sorted, size_t n)
 {

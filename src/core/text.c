@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading what people type: quantities with units, names with a nearest match. */
+/* Parses what users type: quantities with units, and names with a nearest match. */
 #include <ictus/text.h>
 
 #include "core/plain.h"
@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Parts of a second are divided by, which rounds once, so that 100us is no less than 1e-4. */
+/* The value is divided by the parts of a second, which rounds only once, so that 100us is not
+ * less than 1e-4. */
 struct unit {
     const char *name;
     double factor, parts;
@@ -29,7 +30,7 @@ static const struct unit time_units[] = {{"", 1, 1},     {"ns", 1, 1e9}, {"us", 
 static const struct unit ratio_units[] = {
     {"", 1, 1}, {"ppm", 1, 1e6}, {"ppb", 1, 1e9}, {"%", 1, 1e2}, {NULL, 0, 1}};
 
-/* The longest word whose edit distance is computed; longer ones have no nearest name. */
+/* The longest word whose edit distance is computed. Longer ones have no nearest name. */
 enum { LONGEST_WORD = 63 };
 
 static int text_parse_number(const char *text, double *value, const char **rest)
@@ -130,10 +131,10 @@ static size_t text_smaller(size_t a, size_t b)
 }
 
 /*
- * How many mistakes of typing lie between two words: letters that are wrong, missing, too many, or
- * exchanged with their neighbour (the optimal string alignment of Damerau 1964, by the recursion of
- * Wagner and Fischer 1974). table[i][j] is the distance of the first i letters of a to the first j
- * of b.
+ * Return the number of typing mistakes that separate two words: letters that are wrong, missing,
+ * superfluous, or exchanged with their neighbour (optimal string alignment, after Damerau 1964, by
+ * the recursion of Wagner and Fischer 1974). table[i][j] is the distance between the first i
+ * letters of a and the first j letters of b. O(na nb) time and memory.
  */
 static size_t text_edit_distance(const char *a, const char *b)
 {
@@ -141,7 +142,8 @@ static size_t text_edit_distance(const char *a, const char *b)
     const size_t na = strlen(a);
     const size_t nb = strlen(b);
     if (na > LONGEST_WORD || nb > LONGEST_WORD) {
-        return SIZE_MAX; /* near to nothing, however many mistakes its length would allow */
+        return SIZE_MAX; /* not similar to any name, however many mistakes its length would
+                            permit */
     }
     for (size_t i = 0; i <= na; i++) {
         table[i][0] = i;
@@ -166,8 +168,8 @@ const char *ictus_nearest(const char *word, const char *const *names)
 {
     const char *best = NULL;
     /*
-     * One mistake in a word of three letters, and another for every three where there are more:
-     * with more of them nearly every short word would be near to some name.
+     * One mistake is allowed in a word of up to three letters, and in a longer one another for
+     * every three letters. With more, nearly every short word would be similar to some name.
      */
     const size_t length = strlen(word);
     size_t least = length < 4 ? 1 : 1 + length / 3;
@@ -210,7 +212,7 @@ int ictus_unknown(struct ictus_why *why, const char *what, const char *word,
                          word, list, *names ? ", ..." : "");
 }
 
-/* Whether the text at p begins a new specification rather than another option or list value. */
+/* Return whether the text at p starts a new specification and not another option or list value. */
 static bool starts_spec(const char *p)
 {
     if (!isalpha((unsigned char)*p)) {
@@ -252,7 +254,7 @@ size_t ictus_text_fit(const char *text, size_t columns)
         const size_t blanks = strspn(text + fits, " ");
         const size_t word = strcspn(text + fits + blanks, " ");
         for (size_t i = fits; i < fits + blanks + word; i++) {
-            width += ((unsigned char)text[i] & 0xC0) != 0x80; /* else it continues a character */
+            width += ((unsigned char)text[i] & 0xC0) != 0x80; /* other bytes continue a character */
         }
         if (word == 0 || (fits > 0 && width > columns)) {
             return fits;
@@ -270,7 +272,7 @@ void ictus_drain(int fd)
     if (fstat(fd, &what) != 0) {
         return;
     }
-    /* What a pipe's two ends have between them; what is to leave a terminal or socket. */
+    /* For a pipe, what is between its two ends; for a terminal or socket, what has not left yet. */
     const unsigned long question = S_ISFIFO(what.st_mode) ? FIONREAD : TIOCOUTQ;
     for (int i = 0; i < PAUSES && ioctl(fd, question, &waiting) == 0 && waiting > 0; i++) {
         (void)nanosleep(&pause, NULL);

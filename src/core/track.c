@@ -2,12 +2,13 @@
 /*
  * Generalised least squares over sweeps, for each likely walk and wander.
  *
- * The offsets of one clock, one a sweep, are x = A (offset, drift)' + e with rows (1, t - now) of A
- * and cov(e) = V: the noise of a sweep, the path's bias (the same in all sweeps over the same
- * pairs), the path's wander, and the clock's random walk since the sweep. With V = L L' everything
- * is done on the whitened columns L^-1 A. All clocks share instants and variances, so V is factored
- * once for a hypothesis and its solution is kept as two rows: offset = offset_row . x, and likewise
- * the drift. docs/mesh.md, "Time", derives this. Times in s, offsets in ns, drifts in ns/s.
+ * The offsets of one clock, one for each sweep, are x = A (offset, drift)' + e with the rows (1, t
+ * - now) of A and cov(e) = V: the noise of a sweep, the bias of the path (the same in all sweeps
+ * over the same pairs), the wander of the path, and the random walk of the clock since the sweep.
+ * With V = L L' everything is computed from the whitened columns L^-1 A. All clocks share instants
+ * and variances, so V is factored once for each hypothesis, and its solution is stored as two rows:
+ * offset = offset_row . x, and likewise the drift. docs/mesh.md, "Time", derives this. Times are in
+ * s, offsets in ns and drifts in ns/s.
  */
 #include "core/track.h"
 
@@ -21,39 +22,39 @@
 
 enum {
     WALKS = 7,  /* the usual one times 10^-1 to 10^2 */
-    LEVELS = 7, /* of the paths' wander, in standard deviations of noise: 2^-1 to 2^5 */
+    LEVELS = 7, /* wander of paths, in standard deviations of noise: 2^-1 to 2^5 */
     MEMORIES = 3,
     HYPOTHESES = WALKS * (1 + LEVELS * MEMORIES),
-    MANY_CLOCKS = 7 /* from so many on, they show what is usual */
+    MANY_CLOCKS = 7 /* this many clocks show what is usual */
 };
 
-/* Walks below the usual one are no more spread than this (scale of the logarithm): within a second
+/* The scale of the logarithm for walks below the usual one is limited to this. Within a second
  * they look alike, and the quietest would decide what is claimed for the usual ones. */
 static const double walk_log_below = 0.6;
-/* Prior of the wander's level: none, or its logarithm normal around a half. */
+/* Prior of the wander's level: either none, or its logarithm is normal around a half. */
 static const double none_few = 0.3;
 static const double none_many = 0.5;
 static const double level_middle = 0.5;
 static const double level_log_sd = 1.5;
-/* Memories in parts of the sweeps' span, and how usual they are. */
+/* Memories as parts of the sweeps' span, and how usual they are. */
 static const double memories[MEMORIES] = {0.0, 0.3, 2.0};
 static const double memory_few[MEMORIES] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
 static const double memory_many[MEMORIES] = {0.6, 0.3, 0.1};
-/* A sweep counts less beyond so many standard deviations off the line. */
+/* A sweep counts less if it is off the line by more than this many standard deviations. */
 static const double unusual_limit = 2.5;
-/* The standard deviation of a Gaussian over the median of its absolute value. */
+/* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
-/* 95 % of a Gaussian lie within this many standard deviations. */
+/* 95 % of a Gaussian distribution lie within this many standard deviations. */
 static const double two_sided_95 = 1.959964;
-/* Variances below a hundredth of a rounding error are no information. */
+/* Variances below a hundredth of a rounding error carry no information. */
 static const double variance_floor = 1e-4;
 
 typedef double matrix[TRACK_MAX][TRACK_MAX];
 
 /*
- * Covariance of a walk's effect on two sweeps of ages a and b, per walk^2. Looking back from now,
- * the offset that the drift of now does not explain is the integral of a Brownian motion. For
- * a <= b: a^3/3 + a^2 (b - a)/2, in s^3. It is the cube that lets old sweeps lose their weight.
+ * Covariance of a walk's effect on two sweeps of ages a and b, per walk^2. Seen from now, the part
+ * of an offset that the present drift does not explain is the integral of a Brownian motion. For a
+ * <= b it is a^3/3 + a^2 (b - a)/2, in s^3. By this cube, old sweeps lose their weight.
  */
 static double track_walked(double a, double b)
 {
@@ -62,17 +63,17 @@ static double track_walked(double a, double b)
     return near * near * near / 3.0 + near * near * (far - near) / 2.0;
 }
 
-/* One answer to what is not known. */
+/* One hypothesis about what is unknown. */
 struct hypothesis {
     double walk;   /* ns per s per square root of a second */
     double wander; /* ns: standard deviation of the paths' wander */
     double memory; /* s; 0: none */
-    double weight; /* prior, then posterior probability, up to a factor */
+    double weight; /* first the prior, then the posterior probability, up to a factor */
     double offset[TRACK_MAX], drift[TRACK_MAX]; /* its rows */
     double noise[3], bias[3], away[3];          /* its variances; the clock's wander is away */
 };
 
-/* The part of two sweeps' covariance that is measurement, without the path's constant bias. */
+/* The measurement part of two sweeps' covariance, without the constant bias of the path. */
 static double noise_of(const struct track_sweep *s, int k, int l, const struct hypothesis *h)
 {
     const double lag = fabs(s[k].t_s - s[l].t_s);
@@ -86,8 +87,8 @@ static double noise_of(const struct track_sweep *s, int k, int l, const struct h
 }
 
 /*
- * A path's asymmetry is one unknown for each group of sweeps over the same pairs: fully correlated
- * within a group, so it cancels in the drift, and independent between groups.
+ * The asymmetry of a path is one unknown for each group of sweeps over the same pairs. It is fully
+ * correlated within a group, so that it cancels in the drift, and independent between groups.
  */
 static double bias_of(const struct track_sweep *s, int k, int l)
 {
@@ -115,7 +116,7 @@ static double track_inner(const double *a, const double *b, int n)
     return sum;
 }
 
-/* Lower Cholesky factor in place. */
+/* Compute the lower Cholesky factor in place. */
 static int track_factor(matrix v, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -179,9 +180,9 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
 }
 
 /*
- * What the rows' errors come from: for each source r V_source r' with the rows of offset and drift.
- * Index 0 is the variance of the offset (ns^2), 1 its covariance with the drift, 2 the variance of
- * the drift. So the variance d seconds from now is v[0] + 2 d v[1] + d^2 v[2].
+ * Split the rows' errors by their origin: r V_source r' for each source, with the rows of offset
+ * and drift. Index 0 is the variance of the offset (ns^2), 1 its covariance with the drift, and 2
+ * the variance of the drift. The variance d seconds from now is thus v[0] + 2 d v[1] + d^2 v[2].
  */
 static void track_split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
@@ -202,10 +203,8 @@ static void track_split_errors(const struct track_sweep *s, int n, double now, s
     }
 }
 
-/*
- * tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1, where M is the mean of x x' over the
- * clocks: the mean of x' P x, which is what the line leaves unexplained, in units of V.
- */
+/* Return tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1, where M is the mean of x x' over
+ * the clocks. It is the mean of x' P x: what the line leaves unexplained, in units of V. */
 static double track_misfit(const struct design *d, double det, int n, const double *moments,
                            matrix l)
 {
@@ -236,11 +235,11 @@ static double track_misfit(const struct design *d, double det, int n, const doub
 }
 
 /*
- * Rows and variances under a hypothesis, and its restricted log likelihood. The restricted
+ * Compute rows and variances for a hypothesis, and its restricted log likelihood. The restricted
  * likelihood (REML) is that of the residuals alone,
- *   -2 log likelihood = log |V| + log |A' V^-1 A| + x' P x + constant,
- * so the two fitted parameters do not pass for evidence of quiet clocks. The sum over all clocks
- * needs only their mean of x x' (prior->moments). Two sweeps leave no residual, hence no
+ *     -2 log likelihood = log |V| + log |A' V^-1 A| + x' P x + constant,
+ * so that the two fitted parameters do not count as evidence of quiet clocks. The sum over all
+ * clocks needs only their mean of x x' (prior->moments). Two sweeps leave no residual, and so no
  * likelihood.
  */
 static int fit_hypothesis(const struct track_sweep *s, int n, double now,
@@ -253,7 +252,7 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     }
     const struct design d = track_whiten(s, n, now, l);
     const double det = d.oo * d.tt - d.ot * d.ot;
-    /* oo tt - ot^2 vanishes where all sweeps are of one instant: no drift can be found then. */
+    /* oo tt - ot^2 vanishes if all sweeps are at one instant. Then no drift can be found. */
     if (!(det > 1e-12 * d.oo * d.tt)) {
         return ICTUS_ERR_CORRUPT;
     }
@@ -262,8 +261,8 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     double log_det = log(det);
     for (int k = 0; k < n; k++) {
         /*
-         * (A' V^-1 A)^-1 A' L^-T, row by row; the factor L^-1 that is missing on the right is
-         * applied by track_backward(). Both rows are linear in x, whatever x is: that is why one
+         * (A' V^-1 A)^-1 A' L^-T, row by row. The factor L^-1 that is missing on the right is
+         * applied by track_backward(). Both rows are linear in x, whatever x is, so that one
          * solution serves all clocks.
          */
         offset[k] = (d.tt * d.ones[k] - d.ot * d.times[k]) / det;
@@ -278,7 +277,8 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     return ICTUS_OK;
 }
 
-/* All answers and what is usual of them. Two sweeps show nothing: one answer then. */
+/* List all hypotheses and their priors. Two sweeps carry no information, so there is only one
+ * then. */
 static int track_list_hypotheses(const struct track_sweep *s, int n,
                                  const struct track_prior *prior, struct hypothesis *list)
 {
@@ -303,10 +303,8 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
     }
     int count = 0;
     for (int w = 0; w < WALKS; w++) {
-        /*
-         * Half decades around the usual walk. Its prior is Student's with 3 degrees of freedom over
-         * the logarithm, density ~ (1 + z^2 / 3)^-2.
-         */
+        /* Half decades around the usual walk. The prior is Student's with 3 degrees of freedom
+         * over the logarithm, with the density ~ (1 + z^2 / 3)^-2. */
         const double decades = 0.5 * w - 1.0;
         const double scale =
             decades < 0.0 ? fmin(prior->walk_log_scale, walk_log_below) : prior->walk_log_scale;
@@ -327,7 +325,8 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
     return count;
 }
 
-/* Prior to posterior probabilities. The largest is taken out first, since exp() underflows. */
+/* Turn prior into posterior probabilities. The largest is factored out first, because exp()
+ * underflows. */
 static void track_weigh_hypotheses(struct hypothesis *list, int count, const double *likely)
 {
     double most = -INFINITY;
@@ -344,7 +343,7 @@ static void track_weigh_hypotheses(struct hypothesis *list, int count, const dou
     }
 }
 
-/* Variance of a hypothesis's value so long after now, and how far its own value is off the mean. */
+/* Return the variance of a hypothesis's value at d seconds after now. */
 static double variance_at(const struct hypothesis *h, double d)
 {
     const double away = h->walk * h->walk * d * d * d / 3.0;
@@ -356,8 +355,9 @@ static double variance_at(const struct hypothesis *h, double d)
 }
 
 /*
- * The mixture's 95 % half-width over 1.96, squared: a distribution with rare wide parts has more
- * variance than that. spread[h] is how far hypotheses' values are off their mean, squared.
+ * Return the squared 95 % half-width of the mixture, divided by 1.96^2. A distribution with rare
+ * wide parts has a larger variance than that. spread[h] is the squared distance of a hypothesis's
+ * value from the mean.
  */
 static double track_claim_at(const struct hypothesis *list, int count, const double *spread,
                              double d)
@@ -379,7 +379,7 @@ static double track_claim_at(const struct hypothesis *list, int count, const dou
     return high * high / (two_sided_95 * two_sided_95);
 }
 
-/* The mean rows, and for each hypothesis how far its offset and drift are from the means. */
+/* Compute the mean rows, and the mean squares of wander and walk. */
 static void mean_rows(const struct hypothesis *list, int count, struct track *t)
 {
     for (int h = 0; h < count; h++) {
@@ -392,7 +392,8 @@ static void mean_rows(const struct hypothesis *list, int count, struct track *t)
     }
 }
 
-/* What hypotheses disagree by, d after now, squared, as a mean over the clocks. */
+/* Return the mean square, over the clocks, by which a hypothesis differs from the mean at d
+ * seconds after now. */
 static double track_disagreement(const struct hypothesis *h, const struct track *t,
                                  const double *moments, double d)
 {
@@ -408,9 +409,10 @@ static double track_disagreement(const struct hypothesis *h, const struct track 
 }
 
 /*
- * Scale mean variances so that now and at the horizon they claim the mixture's 95 %. The offset's
- * variance takes the factor found for now, the drift's that for the horizon, where the drift rules,
- * and their covariance the geometric mean, which keeps the matrix positive definite.
+ * Scale the mean variances so that they claim the mixture's 95 % now and at the horizon. The
+ * variance of the offset takes the factor for now. That of the drift takes the factor for the
+ * horizon, where the drift dominates. Their covariance takes the geometric mean, which keeps the
+ * matrix positive definite.
  */
 static void hypothesis_claim(const struct hypothesis *list, int count,
                              const struct track_prior *prior, struct track *t)
@@ -442,8 +444,8 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
     t->walk = sqrt(t->walk * factor[1]);
 }
 
-/* All hypotheses, weighed. The inflation is 1 plus the wander's variance over the last sweep's
- * noise. */
+/* Fit and weight all hypotheses. The inflation is 1 plus the variance of the wander over the
+ * noise of the last sweep. */
 static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
                    const struct track_prior *prior, struct hypothesis *list, struct track *track)
 {
@@ -498,10 +500,8 @@ double ictusi_track_rests(const double *t_s, int count, const double *offsets, d
     size_t pairs = 0;
     for (int k = 0; k < count; k++) {
         for (int l = 0; l < k; l++) {
-            /*
-             * Theil (1950) and Sen (1968): the median of the slopes of all pairs bears 29 % of bad
-             * points.
-             */
+            /* Theil (1950) and Sen (1968): the median of the slopes of all pairs tolerates 29 %
+             * of bad points. */
             slopes[pairs++] = (offsets[k] - offsets[l]) / (t_s[k] - t_s[l]);
         }
     }
@@ -534,10 +534,8 @@ void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const dou
     }
     const double typical = ictusi_track_rests(t_s, count, offsets, rest);
     for (int k = 0; k < count; k++) {
-        /*
-         * Whichever is larger: a sweep's claimed noise may be too small, and the distances of few
-         * sweeps may be small by chance.
-         */
+        /* The larger one is used. The claimed noise of a sweep may be too small, and the
+         * distances of few sweeps may be small by chance. */
         const double usual = fmax(sweeps[k].noise_ns2, typical * typical);
         variance[k] = fmax(rest[k] * rest[k] - unusual_limit * unusual_limit * usual, 0.0);
     }

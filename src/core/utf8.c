@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which bytes are characters: RFC 3629, section 4. */
+/* The bytes that form characters: RFC 3629, section 4. */
 #include "core/utf8.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many bytes follow the first one of a character; -1: no character begins with it. */
+/* Return how many bytes follow the first one of a character, or -1 if no character begins with
+ * it. */
 static int utf8_following(unsigned char first)
 {
     if (first < 0x80) {
@@ -17,7 +18,8 @@ static int utf8_following(unsigned char first)
     return first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
 }
 
-/* Longer than need be, half of a surrogate pair, or beyond U+10FFFF: the second byte tells. */
+/* Return whether the encoding is longer than necessary, half of a surrogate pair, or beyond
+ * U+10FFFF. The second byte tells. */
 static bool utf8_is_refused(unsigned char first, unsigned char second)
 {
     switch (first) {
@@ -34,7 +36,8 @@ static bool utf8_is_refused(unsigned char first, unsigned char second)
     }
 }
 
-/* Bytes of the character that begins here; 0: none does. The end of the text follows nothing. */
+/* Return the number of bytes of the character that begins here, or 0 if none does. The
+ * terminating zero never continues a character. */
 static size_t utf8_character(const unsigned char *text)
 {
     const int following = utf8_following(text[0]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of programs, archives and paths, of which nobody says that they are UTF-8. */
+/* Texts from programs, archives and paths, which need not be UTF-8. */
 #ifndef ICTUS_CORE_UTF8_H
 #define ICTUS_CORE_UTF8_H
 
-/* Make a text UTF-8 in place: each byte that belongs to no character (RFC 3629) becomes '?'. */
+/* Make a text UTF-8 in place: each byte that does not belong to a character (RFC 3629) becomes
+ * '?'. */
 void ictusi_utf8_mend(char *text);
 
 #endif
