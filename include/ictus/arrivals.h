@@ -30,8 +30,7 @@ ICTUS_API extern const double ictus_arrival_levels[ICTUS_ARRIVALS_QUANTILES];
  */
 struct ictus_arrival_rank {
     double mean_ns;                                /**< mean offset */
-    double sd_ns;                                  /**< its standard deviation, with n - 1 in the
-                                                        denominator */
+    double sd_ns;                                  /**< its standard deviation, with n - 1 */
     double quantiles_ns[ICTUS_ARRIVALS_QUANTILES]; /**< at ictus_arrival_levels; NaN: not known */
     double last;            /**< share of the instances in which it arrived last; NaN: not known */
     double autocorrelation; /**< of its position in consecutive instances; NaN: not known */

@@ -28,11 +28,9 @@ enum ictus_reduction {
     ICTUS_REDUCE_MEAN,     /**< mean over the processes, as OSU and IMB print it */
     ICTUS_REDUCE_MIN,      /**< the fastest process */
     ICTUS_REDUCE_ROOT,     /**< the root's own time */
-    ICTUS_REDUCE_MAKESPAN, /**< on the global clock: from the common start (or the first start)
-                                to the last exit */
+    ICTUS_REDUCE_MAKESPAN, /**< global clock: common (or first) start to last exit */
     ICTUS_REDUCE_EXIT,     /**< on the global clock: from the last arrival to the last exit */
-    ICTUS_REDUCE_WAIT,     /**< sum over the processes: time within the call before the last
-                                arrival */
+    ICTUS_REDUCE_WAIT,     /**< sum over all processes: time in the call before the last arrival */
     ICTUS_REDUCTIONS
 };
 
@@ -71,8 +69,7 @@ struct ictus_operation_info {
     int one_sided;       /**< works on an MPI window */
     int persistent;      /**< a request or a window is created once and used many times */
     const char *mocks;   /**< the operation that this composition of others replaces, or NULL */
-    int pieces;          /**< of a mock-up: number of pieces into which the operation is split;
-                              else 0 */
+    int pieces;          /**< of a mock-up: number of pieces of the operation; else 0 */
     int partitioned;     /**< its message is passed in partitions, see partitions in a plan */
     int once;            /**< happens once for each launch (init): its instants are in the plan */
     int threaded;        /**< several threads of each process call MPI at once, see threads in a

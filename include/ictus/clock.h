@@ -32,8 +32,7 @@ struct ictus_clock;
 /** A reading: the global instant and its uncertainty. */
 struct ictus_reading {
     struct ictus_time time; /**< the instant on the global clock */
-    double sigma_ns;        /**< standard deviation of its error, from the fit and the time since
-                                 then */
+    double sigma_ns;        /**< standard deviation of its error, from the fit and its age */
     double path_ns;         /**< the systematic part of sigma_ns, which no averaging reduces: the
                                  measured or assumed asymmetry of the paths */
     double bound_ns;        /**< no error exceeds this as long as drifts stay within +-200 ppm */

@@ -25,13 +25,11 @@ ICTUS_BEGIN
 /** The source of the times with which the logical clock starts. */
 enum ictus_presync {
     ICTUS_PRESYNC_AUTO,    /**< linear, and then messages if violations are left */
-    ICTUS_PRESYNC_NONE,    /**< the stamps as recorded; the clock offsets of the archive are
-                                dropped */
-    ICTUS_PRESYNC_OFFSET,  /**< one offset for each location: the weighted mean of those in the
-                                archive */
+    ICTUS_PRESYNC_NONE,    /**< the stamps as recorded; the archive's clock offsets are dropped */
+    ICTUS_PRESYNC_OFFSET,  /**< one offset per location: the weighted mean of the archive's */
     ICTUS_PRESYNC_LINEAR,  /**< a weighted line; it has a slope only if that is significant */
-    ICTUS_PRESYNC_ARCHIVE, /**< piecewise linear between the offsets in the archive, as OTF2's
-                                readers do */
+    ICTUS_PRESYNC_ARCHIVE, /**< piecewise linear between the archive's offsets, as in OTF2's readers
+                            */
     ICTUS_PRESYNC_MESSAGES /**< linear, then the middle of the range that the messages allow */
 };
 
@@ -43,10 +41,8 @@ struct ictus_correct_options {
     const char *truth; /**< an archive with the true times, to judge the result by, or NULL */
     enum ictus_presync presync; /**< how the clock offsets of the archive are used first */
     double gamma;               /**< of the first pass, within [0, 1) (B07: 0.99 or 0.999) */
-    int passes;                 /**< at most this many, each with (1 - gamma) ten times as large
-                                     as the last */
-    double error_s;             /**< make another pass while the last event is off by more than
-                                     this */
+    int passes;                 /**< limit; each pass has ten times the (1 - gamma) of the last */
+    double error_s;             /**< another pass while the last event is off by more */
     double slope;               /**< largest slope of backward amortisation */
     double latency_s; /**< smallest delay between processes; negative: estimate it from the trace */
     double node_latency_s; /**< likewise within a node; negative: use latency_s */

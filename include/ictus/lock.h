@@ -128,8 +128,7 @@ struct ictus_lock_source_status {
     int32_t reach;         /**< the last eight polls as bits, the newest lowest */
     int32_t stamps;        /**< in use: 0 user, 1 kernel, 2 hardware; -1 for a reference */
     int32_t interleaved;   /**< 1: the last group was in interleaved mode */
-    int32_t leap;          /**< NTP's leap indicator: 0 none, 1 insert, 2 delete a second, 3
-                                unknown */
+    int32_t leap;          /**< NTP's leap indicator: 0 none, 1 insert, 2 delete, 3 unknown */
     int64_t last_raw_ns;   /**< CLOCK_MONOTONIC_RAW at the last good measurement */
     double interval_s;     /**< until the next poll */
     double offset_ns;      /**< last measurement minus prediction */
@@ -140,8 +139,7 @@ struct ictus_lock_source_status {
     double expected_ns;    /**< spread of the last group of exchanges (M00's expected accuracy) */
     double predicted_ns;   /**< standard deviation at the next poll */
     double measured_ns;    /**< root mean square of offset_ns over the last polls */
-    double delay_ns;       /**< round trip of the last group, without the time that the server
-                                took */
+    double delay_ns;       /**< round trip of the last group, without the server's own time */
     double delay_sd_ns;    /**< standard deviation of delay_ns within the group */
     double send_ns;        /**< the sender's software: from its stamp to the kernel's */
     double network_ns;     /**< the network: between the stamps */
@@ -151,8 +149,7 @@ struct ictus_lock_source_status {
     double walk;                              /**< random walk of frequency, per root second */
     double noise_ns;                          /**< of a measurement */
     double allan_tau_s[ICTUS_LOCK_ALLAN_MAX]; /**< intervals of the Allan deviation; 0: no more */
-    double allan[ICTUS_LOCK_ALLAN_MAX];       /**< the oscillator's, at these intervals; 0 if
-                                                   there is only noise */
+    double allan[ICTUS_LOCK_ALLAN_MAX];       /**< the oscillator's; 0 if only noise is seen */
     uint64_t sent;                            /**< requests */
     uint64_t received;                        /**< good replies */
     uint64_t lost;                            /**< polls without an answer */

@@ -83,30 +83,27 @@ struct ictus_lock_options {
     const char *name;      /**< name of the instance */
     const char *directory; /**< directory of its shared page; NULL: the default */
     const char *keys;      /**< key file or NULL */
-    const char *user;      /**< user to become after opening everything; NULL: if root, ictus or
-                                nobody */
+    const char *user;      /**< user to become after opening all; NULL: if root, ictus or nobody */
     const char *metrics;   /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
     int64_t key;           /**< id of the servers' key; 0: none */
-    enum ictus_lock_stamps stamps; /**< the most accurate to use; less accurate ones if they are
-                                        refused */
+    enum ictus_lock_stamps stamps; /**< the most accurate to use; if refused, less accurate ones */
     enum ictus_lock_loop loop;     /**< the discipline */
     enum ictus_lock_policy policy; /**< how intervals are chosen */
     bool interleaved;              /**< try interleaved mode */
     bool keep_first;               /**< do not leave out the first exchange of a group */
     bool steer;                    /**< also discipline CLOCK_REALTIME */
     int64_t exchanges;             /**< in a group */
-    int64_t min_sources;    /**< how many sources must agree, in addition to being a majority */
-    int64_t polls;          /**< stop after this many polls of each source; 0: never */
-    double duration_s;      /**< stop after this time; 0: never */
-    double spacing_s;       /**< time between the exchanges of a group */
-    double timeout_s;       /**< how long to wait for a reply */
-    double sigma_s;         /**< requested accuracy, and the smallest difference that is a glitch
-                                 (M00) */
-    double tconf_s;         /**< time constant of the classic loops (M00) */
-    double tmin_s;          /**< shortest interval */
-    double tmax_s;          /**< longest interval */
-    double wander;          /**< how far the frequency may be from its mean, as a ratio; used for
-                                 the bound */
+    int64_t min_sources; /**< how many sources must agree, in addition to being a majority */
+    int64_t polls;       /**< stop after this many polls of each source; 0: never */
+    double duration_s;   /**< stop after this time; 0: never */
+    double spacing_s;    /**< time between the exchanges of a group */
+    double timeout_s;    /**< how long to wait for a reply */
+    double sigma_s;      /**< requested accuracy, and the smallest difference that is a glitch
+                              (M00) */
+    double tconf_s;      /**< time constant of the classic loops (M00) */
+    double tmin_s;       /**< shortest interval */
+    double tmax_s;       /**< longest interval */
+    double wander;       /**< for the bound: how far the frequency may be from its mean, a ratio */
     double max_distance_s;  /**< servers with a larger root distance are refused */
     double makestep_s;      /**< larger corrections step the absolute clock; smaller ones slew it */
     double maxchange_s;     /**< exit instead of changing a locked clock by more; 0: no limit */
@@ -138,17 +135,14 @@ struct ictus_serve_options {
     const char *keys;      /**< key file or NULL */
     const char *allow;     /**< clients to answer, such as "10.0.0.0/8,fd00::/8"; NULL: all */
     const char *deny;      /**< clients to refuse, even if they are in allow; NULL: none */
-    const char *user;      /**< user to become after opening everything; NULL: if root, ictus or
-                                nobody */
+    const char *user;      /**< user to become after opening all; NULL: if root, ictus or nobody */
     const char *metrics;   /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
     bool require_key;      /**< answer only authenticated requests */
-    bool system_clock;     /**< serve CLOCK_REALTIME as it is, on a machine whose clock is known to
-                                be right */
+    bool system_clock;     /**< serve CLOCK_REALTIME as it is, because it is known to be right */
     int64_t stratum;       /**< stratum to announce with system_clock */
     double rate;           /**< answers per second to each client; 0: no limit */
     int64_t burst;         /**< answers in a row to a client that has been quiet */
-    enum ictus_lock_stamps stamps; /**< the most accurate to use; less accurate ones if they are
-                                        refused */
+    enum ictus_lock_stamps stamps; /**< the most accurate to use; if refused, less accurate ones */
     void (*on_message)(const char *text, void *context); /**< may be NULL */
     void *context;                                       /**< of on_message */
 };
@@ -164,8 +158,7 @@ ICTUS_API int ictus_serve_run(const struct ictus_serve_options *options, struct 
 /** When to start: either `when` or `odd_minute_s` is set. */
 struct ictus_at_when {
     const char *when;     /**< "+2min", "2026-12-01T12:00:30Z", "@1795000000.5"; or NULL */
-    int64_t odd_minute_s; /**< this second of the next minute with an odd number (M00); -1: not
-                               used */
+    int64_t odd_minute_s; /**< this second of the next odd minute (M00); -1: not used */
     double align_s;       /**< round the instant up to a multiple of this; 0: do not round */
 };
 

@@ -63,8 +63,7 @@ struct ictus_overlap_result {
     double test_s;     /**< in all calls of MPI_Test */
     double wait_s;     /**< in MPI_Wait */
     double overhead_s; /**< init + test + wait; by work: the additional time of the work */
-    double total_s;    /**< everything together; by work: common start to last exit on the global
-                            clock */
+    double total_s;    /**< all together; by work: common start to last exit, global clock */
     int64_t tests;     /**< calls of MPI_Test in each repetition */
     double work_error; /**< actual over requested computation, minus 1 */
     double h08;        /**< share of t_b that was hidden: 1 - overhead / t_b, limited to 0 to 1 */

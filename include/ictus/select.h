@@ -110,8 +110,7 @@ ICTUS_API int ictus_selector_works(struct ictus_selector *selector, MPI_Comm for
 /** Whether the label of a forced communicator is true. */
 enum ictus_proof {
     ICTUS_PROOF_NONE,  /**< nothing was seen that proves or disproves it */
-    ICTUS_PROOF_HOLDS, /**< the algorithm was seen to run; for the default, which one or at least
-                            whose */
+    ICTUS_PROOF_HOLDS, /**< the algorithm was seen to run; for the default, at least whose */
     ICTUS_PROOF_FAILS  /**< another algorithm or component was seen to run in its place */
 };
 

@@ -120,8 +120,7 @@ ICTUS_API int ictus_study_source(const struct ictus_study *study, struct ictus_s
 
 /** Which processes share a source. */
 struct ictus_sharing {
-    int group;        /**< of this process; groups are numbered in the order of their lowest
-                           ranks */
+    int group;        /**< of this process; numbered in the order of their lowest ranks */
     int groups;       /**< number of groups */
     int nodes;        /**< number of sets of processes with shared memory */
     int kernels;      /**< number of different boots and time namespaces */
@@ -244,8 +243,7 @@ ICTUS_API int ictus_minimum_excess(const double *sorted, size_t n, size_t k, dou
 struct ictus_straight {
     double slope_ppm;       /**< parts per million */
     double intercept_ns;    /**< at time 0 */
-    double r2;              /**< share of the variance that the line explains; 1 if there is no
-                                 variance */
+    double r2;              /**< share of the variance that the line explains; 1 if there is none */
     double max_residual_ns; /**< distance of the point that is furthest from it */
 };
 
@@ -300,8 +298,7 @@ struct ictus_checkup_plan {
     double span_s;  /**< from the first to the last of three sweeps */
     double slow;    /**< a round trip that takes this many times the usual one is slow */
     double drift;   /**< a clock that is this far from the median rate drifts; dimensionless */
-    double step_ns; /**< a clock that changes by this much more than its rate explains has
-                         stepped */
+    double step_ns; /**< a change by this much more than the rate explains is a step */
 };
 
 /** One node, in the order of ranks. */

@@ -21,8 +21,7 @@ struct ictus_tallies;
 
 /** The state of a job. */
 enum ictus_tallies_stage {
-    ICTUS_TALLIES_RUNNING, /**< as far as can be seen; processes on other machines are assumed to
-                                run */
+    ICTUS_TALLIES_RUNNING, /**< as far as is visible; those on other machines are assumed to run */
     ICTUS_TALLIES_ENDED,   /**< all processes have reached MPI_Finalize, or the files are gone */
     ICTUS_TALLIES_KILLED   /**< no process runs, and some did not reach MPI_Finalize */
 };
@@ -32,8 +31,7 @@ struct ictus_tallies_state {
     enum ictus_tallies_stage stage; /**< how it stands */
     int processes;                  /**< of the job */
     int missing;                    /**< processes that have left nothing readable */
-    uint64_t full;  /**< calls that were not counted because there was no room for another call
-                         site */
+    uint64_t full;  /**< calls not counted, because there was no room for more call sites */
     uint64_t inter; /**< calls on inter-communicators, which are left out */
 };
 

@@ -72,7 +72,7 @@ static const struct spec_param params[] = {
     {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL,
      "jumps of the clocks, as a list"},
     {"faults", SPEC_TEXT, offsetof(struct sim_options, faults), "", 0, 0, NULL,
-     "faults of single clocks: 5:100ppm adds drift to clock 5, 9:50us makes  "
+     "faults of single clocks: 5:100ppm adds drift to clock 5, 9:50us makes "
      "clock 9 jump"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 

@@ -25,8 +25,7 @@ struct mesh_edge {
     double half_width_ns; /* of the hard interval from the exchanges */
     double sigma_ns;      /* the estimator's own estimate of its error; 0: none */
     double rtt_ns;        /* the shortest round trip; 0: unknown */
-    double path_ns;       /* asymmetry that usually remains after a calibration; 0: not
-                             calibrated */
+    double path_ns;       /* asymmetry that a calibration usually leaves; 0: not calibrated */
 };
 
 struct mesh;
@@ -35,8 +34,7 @@ struct mesh;
 struct mesh_quality {
     double noise_ns;       /* standard deviation of a pair's offset, new in each sweep */
     double asymmetry_ns;   /* likewise, what is constant for the pair */
-    double walk;           /* of one clock relative to the root's, ns per s per square root of a
-                              s */
+    double walk;           /* of a clock relative to the root's, ns per s per root of a s */
     double sigma_max_ns;   /* largest standard deviation of a line's offset now */
     double horizon_max_ns; /* largest one at horizon_s from now */
     int suspect;           /* a process whose clock contradicts itself, or -1 */

@@ -4,10 +4,10 @@
  * pair's noise is g_a + g_b. A noisy process shows in all its pairs, but would be lost in a pooled
  * noise.
  *
- * REML by fixed-point iteration: with V = g_a + g_b, residuals r of leverage h and Student's
- * weights u = 4 / (3 + r^2 / (1 - h) V) (middles of minima have Laplacian tails), g <- g sqrt(sum u
- * r^2 / ((1 - h) V^2) / sum 1 / V)   over the pairs of the process. Without the root the iteration
- * oscillates.
+ * REML by fixed-point iteration. With V = g_a + g_b, residuals r of leverage h, and Student's
+ * weights u = 4 / (3 + r^2 / ((1 - h) V)), because middles of minima have Laplacian tails, each
+ * process is updated by g <- g sqrt(sum of u r^2 / ((1 - h) V^2) / sum of 1 / V) over its pairs.
+ * Without the root the iteration oscillates.
  */
 #include "core/mesh_state.h"
 #include "core/stats.h"
@@ -29,7 +29,8 @@ static const double student = 3.0;
 static const double variance_over_scale = 1.75;
 /* Weight, in pairs, of the prior that a process is like the median one. */
 static const double prior_pairs = 1.0;
-/* A residual that is determined by its own pair alone carries no information. */
+/* Lower limit of 1 - h, because a residual that its own pair alone determines (h = 1) carries no
+ * information. */
 static const double freedom_least = 0.05;
 /* No process is better than the stamps, in ns^2. */
 static const double least = 0.05;
@@ -45,13 +46,13 @@ struct components {
     double *sorted;
 };
 
-/* The same ratio if this many sweeps show a pair. */
+/* The ratio variance_over_scale if this many sweeps show a pair. */
 static double components_scale(int sweeps)
 {
     return 1.0 + (variance_over_scale - 1.0) / fmax(sweeps - 1.0, 1.0);
 }
 
-/* The part that changes from sweep to sweep. With a single sweep, all of it. */
+/* The part of the residuals that changes from sweep to sweep. With a single sweep, all of it. */
 static void square_residuals(const struct mesh_sweep *first, int sweeps, struct components *c)
 {
     for (size_t e = 0; e < c->sweep->count; e++) {
@@ -98,7 +99,7 @@ static void components_update(struct components *c)
     for (int i = 0; i < c->size; i++) {
         const double g = c->g[i];
         /* The prior acts as one more pair whose mean square is the variance of the median
-         * process. At g = usual it adds 1/g to both sums and so changes nothing. */
+         * process. At g = usual it adds 1/g to both sums and so does not move the solution. */
         const double up = c->above[i] + prior_pairs * usual / (g * g);
         c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), least);
     }

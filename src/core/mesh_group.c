@@ -94,8 +94,7 @@ struct group {
     struct mesh_sweep *sweeps;
     int count;
     size_t edges;
-    double slack;    /* edges per degree of freedom: factor by which squared residuals are too
-                        small */
+    double slack;    /* edges per degree of freedom: squared residuals are too small by it */
     double *quality; /* of each pair: its own estimate of its variance, relative to the median */
     double *weight;
     double *scratch;
@@ -291,8 +290,7 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
  * burst is uncertain, so that of a typical one is mixed in. */
 static void group_believe(struct group *g, struct mesh_spread *spread)
 {
-    double *sorted = g->scratch; /* one value per sweep: a tree has p - 1 edges, and there are
-                                    few sweeps */
+    double *sorted = g->scratch; /* one value per sweep; few sweeps, p - 1 edges */
     for (int k = 0; k < g->count; k++) {
         double noise = 0.0;
         for (size_t e = 0; e < g->edges; e++) {

@@ -25,8 +25,7 @@ enum mesh_pair { MESH_PAIR_AUTO, MESH_PAIR_ADAPTIVE, MESH_PAIR_SKAMPI, MESH_PAIR
 /* The request; 0 leaves a number open. */
 struct mesh_wish {
     int size;
-    int factors;                       /* number of pairings that the processes have, up to
-                                          rounds */
+    int factors;                       /* number of different pairings, up to rounds */
     int64_t rounds, exchanges, sweeps; /* exchanges of a round, if there are 100 rounds */
     double window_s, tolerance_s, horizon_s;
     double limit_s;  /* longest window, unless a window was requested */

@@ -32,8 +32,7 @@ struct mesh {
     double *drift;     /* ns per s, the current estimate */
     double *value;     /* ns: offset minus base at now */
     double now;        /* s */
-    double *relative;  /* variance of a process's offset due to biases, relative to a usual
-                          process */
+    double *relative;  /* variance of an offset due to biases, relative to a usual process */
     double *noisy;     /* likewise due to noise, from the process's own edges */
     double bias_gain;  /* variance of a usual offset due to biases, relative to that of an average
                           edge: 2 / size if all pairs met */

@@ -142,8 +142,7 @@ static size_t text_edit_distance(const char *a, const char *b)
     const size_t na = strlen(a);
     const size_t nb = strlen(b);
     if (na > LONGEST_WORD || nb > LONGEST_WORD) {
-        return SIZE_MAX; /* not similar to any name, however many mistakes its length would
-                            permit */
+        return SIZE_MAX; /* not similar, however many mistakes its length would permit */
     }
     for (size_t i = 0; i <= na; i++) {
         table[i][0] = i;

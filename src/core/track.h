@@ -34,8 +34,7 @@ struct track_prior {
     double walk_log_scale;       /* uncertainty of it: Student's scale of its logarithm, 3
                                     degrees of freedom; below the usual walk at most 0.6 */
     double drift_var_ns2_per_s2; /* if one sweep shows none */
-    double floor_ns;             /* the wander of paths is measured in units of noise, of at
-                                    least this */
+    double floor_ns;             /* unit of the wander of paths: the noise, but at least this */
     double horizon_s;            /* at which, besides now, the claimed 95 % must hold */
     const double *moments;       /* see ictusi_track_fit() */
     double clocks;               /* number of independent clocks in the moments */

@@ -84,8 +84,7 @@ static double broadcast_ns(const struct ictus_clock *clock)
     int64_t word = 0;
     double least = 1e18;
     for (int i = 0; i < TRIES; i++) {
-        PMPI_Barrier(clock->comm); /* PMPI, because a tool in front of MPI may replace
-                                      MPI_Barrier */
+        PMPI_Barrier(clock->comm); /* PMPI, because tools may replace MPI_Barrier */
         const int64_t start = ictusi_source_read(clock->source);
         PMPI_Bcast(&word, 1, MPI_INT64_T, 0, clock->comm);
         PMPI_Barrier(clock->comm); /* see above */

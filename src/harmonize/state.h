@@ -46,8 +46,7 @@ struct harmonize_state {
     struct harmonize_options options;
     struct ictus_clock *clock;
     struct board *board;      /* NULL: messages only */
-    struct slack slack[GAPS]; /* by the time since the last call; on rank 0, as are the next five
-                                 members */
+    struct slack slack[GAPS]; /* by the time since the last call; on rank 0, like the next five */
     int64_t next_slack_ns[GAPS];
     int64_t left_ns;      /* when this process left the last start, on the local source */
     int last_gap;         /* index of the slack of the last call */

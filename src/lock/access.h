@@ -43,8 +43,7 @@ struct bucket {
     int64_t at;
     double tokens;
     uint32_t refused; /* refused requests in a row */
-    uint64_t chance;  /* state of the random numbers that decide which refused requests are
-                         answered */
+    uint64_t chance;  /* random state: decides which refused requests are answered */
 };
 
 struct limiter {

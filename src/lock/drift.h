@@ -13,8 +13,7 @@
 struct drift {
     int fd; /* file descriptor, or -1 */
     bool known;
-    bool same_boot;       /* written since the machine was booted, so the raw clock's rate is
-                             unchanged */
+    bool same_boot;       /* written since the boot, so the raw clock's rate is unchanged */
     double frequency, sd; /* ns/s, of true time against the local clock */
 };
 

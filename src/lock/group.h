@@ -31,8 +31,7 @@ struct measurement {
     int64_t offset_ns;   /* remote minus local, whole part */
     double offset_frac;  /* fractional part */
     double variance_ns2; /* of the weighted offset, from the delays */
-    double common_ns;    /* error common to all measurements of this path: that of the model of
-                            the lean */
+    double common_ns;    /* error common to this path's measurements, from the lean's model */
     double mean_ns;      /* M00's estimate: unweighted mean of the kept offsets, minus offset_ns */
     double spread_ns;    /* its standard deviation: M00's expected accuracy */
     double delay_ns;     /* smallest of the group */

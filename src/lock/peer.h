@@ -52,8 +52,7 @@ struct peer {
     struct stamp_socket socket;
     struct peer_wait wait;
     struct peer_exchange last;
-    double patience_s;       /* current time to wait for a reply; below the timeout if replies are
-                                quick */
+    double patience_s;       /* time to wait for a reply; below the timeout if replies are quick */
     struct card card;        /* with hardware stamps */
     struct packet reply;     /* the last valid reply, or the kiss */
     enum packet_fault fault; /* of the last exchange that failed */

@@ -111,8 +111,8 @@ int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t len
     struct sockaddr_storage peer;
     struct iovec io = {.iov_len = length};
     struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1};
-    memcpy(&io.iov_base, &bytes, sizeof(bytes)); /* sendmsg() does not write to it, although the
-                                                    type permits it */
+    memcpy(&io.iov_base, &bytes,
+           sizeof(bytes)); /* sendmsg() does not write to it, whatever the type says */
     if (answer) {
         peer = answer->peer;
         message.msg_name = &peer;

@@ -34,8 +34,8 @@ struct stamp_datagram {
     size_t length; /* as received; larger than size if truncated */
     struct sockaddr_storage peer;
     socklen_t peer_length;
-    struct sockaddr_storage own; /* for servers: the address to which it was sent; ss_family 0:
-                                    unknown */
+    struct sockaddr_storage
+        own; /* the server's address that it was sent to; ss_family 0: unknown */
     struct stamps stamps;
 };
 

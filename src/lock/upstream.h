@@ -58,8 +58,7 @@ struct upstream {
     int since_start; /* polls since the start or the last step */
     struct upstream_poll poll;
     struct lookup *lookup;           /* under way */
-    const struct upstream *siblings; /* all sources, because those of one pool use different
-                                        addresses */
+    const struct upstream *siblings; /* all sources: those of one pool differ in address */
     int sibling_count;
     bool pool;
     char trouble[160]; /* why there is no address, for display */

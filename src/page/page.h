@@ -59,12 +59,10 @@ struct page_header {
     uint32_t version;
     uint32_t bytes;
     char boot[PAGE_BOOT_BYTES]; /* boot id */
-    uint64_t timens;            /* inode of the time namespace; each has a raw clock with its own
-                                   zero */
+    uint64_t timens;            /* inode of the time namespace, whose raw clock has its own zero */
     int64_t pid;
     uint64_t pidns;       /* inode of the process namespace to which pid belongs */
-    uint64_t pid_started; /* start time from /proc; it differs if another process has taken over
-                             the pid */
+    uint64_t pid_started; /* start time from /proc; differs if the pid has been reused */
     int64_t started;
 };
 

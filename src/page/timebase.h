@@ -15,8 +15,7 @@
 struct timebase {
     int64_t raw;
     int64_t real;
-    double rate;      /* rate of raw against real, minus 1; the steering of CLOCK_REALTIME by
-                         others */
+    double rate;      /* rate of raw against real, minus 1: others steer CLOCK_REALTIME */
     int64_t rate_raw; /* the pair from which the rate is measured */
     int64_t rate_real;
     double width_ns; /* distance of the two raw readings around the real one */

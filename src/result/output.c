@@ -145,6 +145,8 @@ int ictus_output_open(enum ictus_format format, const struct ictus_column *colum
     int err = ICTUS_ERR_NOMEM;
     json_t *whole = output_complete_header(header);
     struct ictus_output *fresh = output_create(format, columns);
+    /* Opening truncates the file. Memory is allocated before, so that running out of it leaves an
+     * old file as it was. */
     if (whole && fresh) {
         err = output_write_header(fresh, path, whole, why);
     }
@@ -157,7 +159,8 @@ int ictus_output_open(enum ictus_format format, const struct ictus_column *colum
     return ICTUS_OK;
 }
 
-/* Find the length of the file up to and including its last newline. */
+/* Find the length of the file up to and including its last newline. The search begins at the end,
+ * because only the last line can be incomplete, and the file may be large. */
 static int output_whole_lines(int fd, off_t *length)
 {
     off_t end = lseek(fd, 0, SEEK_END);
@@ -227,6 +230,7 @@ static int output_put(struct ictus_output *out, json_t *object, bool keep, bool 
     const bool lost_only_view = printed == ICTUS_ERR_IO && !written && out->fd >= 0;
     const int err = written ? written : lost_only_view ? ICTUS_OK : printed;
     json_decref(object);
+    /* The first failure is the cause, and later ones often follow from it. */
     if (!out->err) {
         out->err = err;
     }
@@ -254,6 +258,7 @@ int ictus_output_close(struct ictus_output *out)
         return ICTUS_OK;
     }
     int err = out->err;
+    /* On a network file system, a full disk may be reported only by close(). */
     if (out->fd >= 0 && close(out->fd) && !err) {
         err = ICTUS_ERR_IO;
     }

@@ -57,6 +57,7 @@ static void format_significant(double number, int width, char *cell)
 
 static void format_number(const struct ictus_column *column, const json_t *value, char *cell)
 {
+    /* Times are stored in seconds or nanoseconds, and shown in microseconds. */
     const double number = json_number_value(value);
     const int width = column_width(column);
     if (column->kind == ICTUS_COLUMN_SECONDS) {
@@ -169,6 +170,8 @@ static void row_print_as_table(struct printer *printer, const json_t *object)
     (void)fputc('\n', printer->stream);
 }
 
+/* Raw series are only in the file, because they would bury the rest of a line on a screen. With 15
+ * significant digits, 0.1 is printed as 0.1; with 17 it would be 0.10000000000000001. */
 static int row_print_as_json(const struct printer *printer, const json_t *object)
 {
     const char *key = NULL;
@@ -207,6 +210,7 @@ static void print_put_csv_text(FILE *stream, const char *text)
     (void)fputc('"', stream);
 }
 
+/* A missing or null value leaves its cell empty, which CSV readers take for a missing value. */
 static void print_put_csv_value(FILE *stream, const json_t *value)
 {
     if (!value || json_is_null(value)) {
@@ -221,7 +225,8 @@ static void print_put_csv_value(FILE *stream, const json_t *value)
     free(text);
 }
 
-/* Collect the names of an object's columns. Members of nested objects become "outer.inner". */
+/* Collect the names of an object's columns. Members of nested objects become "outer.inner". What is
+ * nested more deeply becomes JSON text in one cell, because a CSV reader expects a flat table. */
 static void print_collect_names(const json_t *object, const char *prefix, json_t *names)
 {
     const char *key = NULL;
@@ -251,6 +256,7 @@ static const json_t *print_find_member(const json_t *object, const char *name)
     if (whole || !dot) {
         return whole;
     }
+    /* The part before the first dot is the outer object. */
     (void)snprintf(outer, sizeof(outer), "%.*s", (int)(dot - name), name);
     return json_object_get(json_object_get(object, outer), dot + 1);
 }
@@ -303,6 +309,8 @@ int ictusi_printer_put(struct printer *printer, const json_t *object)
         row_print_as_table(printer, object);
     }
     plain_end(&plain);
+    /* Each row is flushed, so that a reader of a pipe sees it while the run continues, and a full
+     * disk is noticed at the row that it lost. */
     if (!err && (fflush(printer->stream) || ferror(printer->stream))) {
         err = ICTUS_ERR_IO;
     }

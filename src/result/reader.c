@@ -55,6 +55,7 @@ static char *null_for_nan(const char *text, size_t length)
         }
         if (text[i] == '"') {
             inside = !inside;
+            /* A character after a backslash, such as \" or \\, does not end the string. */
         } else if (inside && text[i] == '\\' && i + 1 < length) {
             copy[at++] = text[i++];
         }
@@ -68,6 +69,7 @@ static char *null_for_nan(const char *text, size_t length)
     return copy;
 }
 
+/* The line is parsed as it is first, because hardly any needs the copy without NaN. */
 static json_t *reader_parse_line(const char *text, size_t length)
 {
     json_t *object = json_loadb(text, length, 0, NULL);

@@ -85,6 +85,7 @@ static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
     int size = 1;
     MPI_Comm_size(comm, &size);
     struct sighting *all = calloc((size_t)size, sizeof(*all));
+    /* All processes leave if one has no memory, because the others would wait for it below. */
     int enough = all != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, comm);
     if (!enough || !all) {
@@ -290,6 +291,7 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
             }
         }
     }
+    /* The maximum over the processes is a logical or. */
     MPI_Allreduce(MPI_IN_PLACE, apart, r->count * r->count, MPI_INT, MPI_MAX, f->plain);
     MPI_Allreduce(MPI_IN_PLACE, enough, r->count, MPI_INT, MPI_MAX, f->plain);
     memcpy(r->apart, apart, sizeof(apart));
@@ -533,6 +535,7 @@ int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_
     }
     MPI_Comm_size(forced, &size);
     int err = ICTUS_OK;
+    /* A single process waits for nobody, so there would be no stacks to read. */
     if (size > 1 && ictusi_trial_knows(f->operation->name)) {
         err = selector->dialect->selects ? proof_by_name(selector, f, message, witness, &seen)
                                          : proof_by_parting(selector, f, message, witness, &seen);

@@ -18,11 +18,9 @@ struct dialect {
     const char *prefix;
     const char *suffix;
     const char *automatic;  /* the value that leaves the choice to the library */
-    const char *permission; /* a switch that must be on for a choice to have an effect; NULL:
-                               none */
+    const char *permission; /* a switch that a choice requires to be on; NULL: none */
     const char *permission_how;
-    const char *fallback; /* the variable that decides what happens if a choice does not apply;
-                             NULL: none */
+    const char *fallback; /* decides what happens if a choice does not apply; NULL: none */
     const char *fallback_error;
     const char *device;  /* suffix of the switch that lets a device override; NULL: none */
     const char *devices; /* the switch for the collectives of all devices; NULL: none */
@@ -31,8 +29,7 @@ struct dialect {
     int devices_each;    /* value with which `device` decides */
     const char *prefer;  /* info key that makes a communicator prefer a component; NULL: none */
     const char *selects; /* the component that has these algorithms; NULL: the library itself */
-    bool at_once;        /* true: a value acts on all communicators; false: on those made while
-                            it holds */
+    bool at_once;        /* a value acts on all communicators, not only on those made later */
 };
 
 struct operation {

@@ -63,6 +63,8 @@ static void terms_of_components(struct ictus_selector *s)
     int own = 0;
     int priority = 0;
     (void)MPI_T_cvar_get_num(&count);
+    /* There are two passes, because the priorities of the others are compared with that of the own
+     * component, which may come last. */
     for (int i = 0; i < count; i++) {
         if (terms_priority(i, component, sizeof(component), &priority) &&
             strcmp(component, s->dialect->selects) == 0) {

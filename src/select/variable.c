@@ -93,6 +93,7 @@ static int variable_named_by_library(MPI_T_enum names, struct variable *variable
     return kept;
 }
 
+/* MPICH numbers the values in the order of its description, beginning with 0. */
 static int variable_named_by_description(const char *description, struct variable *variable)
 {
     const int count = ictusi_variable_parse(description, variable->text, (int)VARIABLE_VALUES_MAX);
@@ -170,6 +171,7 @@ bool ictusi_variable_lent_open(int index, struct lent *lent)
     if (!ictusi_variable_open(index, &lent->variable)) {
         return false;
     }
+    /* Only integers can be written, see ictusi_variable_write(). */
     lent->open = lent->variable.is_int && ictusi_variable_read(&lent->variable, &lent->original);
     if (!lent->open) {
         ictusi_variable_close(&lent->variable);
@@ -196,6 +198,8 @@ int ictusi_variable_lent_value(const struct lent *lent, int otherwise)
     return lent->open && ictusi_variable_read(&lent->variable, &value) ? value : otherwise;
 }
 
+/* The original value is read before each first change and not only when the variable is opened,
+ * because the program may have set it in between. */
 bool ictusi_variable_lent_write(struct lent *lent, int value)
 {
     if (!lent->open) {

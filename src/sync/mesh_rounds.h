@@ -28,8 +28,7 @@ struct mesh_rounds {
     bool solved;   /* the root has a history */
     uint64_t runs; /* calls so far; each call uses a new seed */
     struct mesh_plan plan;
-    uint64_t *counters;          /* name of each process's counter; NULL: no two processes share
-                                    one */
+    uint64_t *counters;          /* name of each process's counter; NULL: none is shared */
     struct counter_pair counter; /* read when it was opened, to find the tick later */
     /* for the current call */
     struct exchange exchange;

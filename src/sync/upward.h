@@ -12,8 +12,7 @@
 struct upward_options {
     struct measure_options measure;
     struct learn_options learn;
-    bool lower_asks;   /* the lower rank of a pair is the client, as in H08; otherwise the higher
-                          one */
+    bool lower_asks;   /* true: the lower rank of a pair is the client, as in H08 */
     bool adjust_after; /* HCA: rank 0 measures every offset again, one process after the other */
 };
 
