@@ -3,7 +3,8 @@
  * @file
  * Arrival patterns: when the processes of a program arrive at a collective, for each call site.
  * They are objects of type "arrivals" in a result file, which docs/arrivals.md describes. A tracer
- * writes them, and benchmarks replay them. For the tools of ictus: not yet stable.
+ * writes them, and benchmarks replay them. The interface serves the tools of ictus and is not yet
+ * stable.
  *
  * Threads: all functions are local, need no MPI and are reentrant. An object belongs to one thread
  * at a time.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measuring MPI operations with controlled starts. For the tools of ictus: not yet stable.
+ * Measuring MPI operations with controlled starts. The interface serves the tools of ictus and is
+ * not yet stable.
  *
  * An experiment measures one operation with one block size on one communicator under one scheme. A
  * scheme is the way in which the processes start each repetition.

@@ -6,7 +6,8 @@
  *
  * The correction is the extended controlled logical clock (Becker, Rabenseifner, Wolf: EuroPVM/MPI
  * 2007) with forward and backward amortisation, in integer ticks. docs/correct.md gives the
- * equations as implemented. Reports are jansson objects, which the caller releases: not yet stable.
+ * equations as implemented. Reports are jansson objects, which the caller releases. Their members
+ * are not yet stable.
  *
  * Threads: one call at a time in a process, because OTF2 has one error handler for each process.
  */

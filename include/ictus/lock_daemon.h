@@ -2,8 +2,8 @@
 /**
  * @file
  * What `ictus lock`, `ictus serve` and `ictus at` run: keeping the network clock (M00), answering
- * NTP clients from it, and starting a command at an instant of it. In libictus-lock; no MPI. For
- * the tools of ictus: not yet stable.
+ * NTP clients from it, and starting a command at an instant of it. In libictus-lock; no MPI. The
+ * interface serves the tools of ictus and is not yet stable.
  *
  * Threads: all functions are local. Call each of them from one thread only.
  */

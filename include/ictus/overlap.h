@@ -2,7 +2,7 @@
 /**
  * @file
  * How much CPU time a nonblocking operation costs, and how much of it computation hides (H08
- * section 4). For the tools of ictus: not yet stable.
+ * section 4). The interface serves the tools of ictus and is not yet stable.
  *
  * Threads: ictus_overlap_run() is collective over the bench's communicator; one thread at a time.
  */
@@ -57,7 +57,7 @@ struct ictus_overlap_plan {
 struct ictus_overlap_result {
     int64_t n;         /**< valid repetitions */
     int64_t invalid;   /**< repetitions whose start was late on some process */
-    double blocking_s; /**< t_b: the operation started and waited for at once */
+    double blocking_s; /**< t_b: the operation started and immediately waited for */
     double compute_s;  /**< the computation alone */
     double init_s;     /**< in the call that starts the operation */
     double test_s;     /**< in all calls of MPI_Test */

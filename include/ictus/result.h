@@ -4,7 +4,7 @@
  * The result file `ictus-result/1`. It consists of JSON lines: first a header object, and then one
  * object for each measurement, which is written and flushed as soon as it exists. The same objects
  * are printed as text, CSV or JSON to standard output (where the header object is left out).
- * Objects are jansson's. For the tools of ictus: not yet stable.
+ * Objects are jansson's. The interface serves the tools of ictus and is not yet stable.
  *
  * Threads: all functions are local. A writer belongs to one thread. In an MPI job only rank 0 opens
  * one.
@@ -67,7 +67,7 @@ ICTUS_API json_t *ictus_result_text(const char *text);
  *                 must outlive the output
  * @param path     of the result file; NULL: none
  * @param header   the header object, whose reference is taken, also on failure. Gets "type":
- *                 "header" and "schema": "ictus-result/1", and is written at once.
+ *                 "header" and "schema": "ictus-result/1", and is written immediately.
  * @param[out] out set only on success
  * @param[out] why the reason of a failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_IO (the reason names the path), ICTUS_ERR_NOMEM

@@ -145,7 +145,7 @@ struct ictus_witness {
  * a function of its own. This takes milliseconds to a second, so it must not be timed. Collective
  * over the forced communicator.
  * @param selector from ictus_selector_create()
- * @param forced   from ictus_selector_force(); if forced to the default, the proof tells what that
+ * @param forced   from ictus_selector_force(); if forced to the default, the proof shows what that
  *                 is
  * @param bytes    for each process
  * @param element  bytes of one element, at least 1

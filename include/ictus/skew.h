@@ -2,8 +2,8 @@
 /**
  * @file
  * How far apart the processes leave a barrier (S23 section 2.2). All enter it at one instant of the
- * global clock. Their exits are read on that clock, or by the truth if the source is simulated. For
- * the tools of ictus: not yet stable.
+ * global clock. Their exits are read on that clock, or by the truth if the source is simulated. The
+ * interface serves the tools of ictus and is not yet stable.
  *
  * Barriers by name: "mpi" (MPI_Barrier as it is), "mpi:ALGORITHM" (one of the MPI library's, see
  * ictus/select.h), and those of ictus/barrier.h: "dissemination", "tree", "linear", "harmonize".

@@ -3,7 +3,7 @@
  * @file
  * Judging clocks: the properties of a job's time sources, the exchanges between its processes, and
  * the error of a global clock relative to rank 0's, by exchanges and, if the source is simulated,
- * exactly. For the tools of ictus: not yet stable.
+ * exactly. The interface serves the tools of ictus and is not yet stable.
  *
  * Threads: as for ictus/clock.h. Functions that are marked as local or pure are reentrant.
  */
@@ -208,7 +208,7 @@ ICTUS_API int ictus_clock_true_error(const struct ictus_clock *clock, struct ict
  * Measure the error by exchanges with rank 0 (H18 algorithm 6), one rank after the other.
  * Collective over the clock's communicator.
  * @param clock     not NULL
- * @param asked     this process is to be judged; rank 0's own error is always known and 0
+ * @param asked     whether to judge this process; rank 0's own error is always known and 0
  * @param exchanges of each offset, for example 100
  * @param[out] out  of this process
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_MPI, ICTUS_ERR_CLOCK,

@@ -3,7 +3,7 @@
  * @file
  * Statistics of arrivals that a job under `ictus trace --statistics` keeps in files. They can be
  * read while it runs or after it was killed. In the library libictus-otf2; docs/arrivals.md
- * describes how they are made. For the tools of ictus: not yet stable.
+ * describes how they are made. The interface serves the tools of ictus and is not yet stable.
  *
  * Threads: all functions are local and need no MPI. A handle belongs to one thread at a time.
  */

@@ -2,7 +2,7 @@
 /**
  * @file
  * An OTF2 archive as a picture of limited size, which `ictus report` draws. In the library
- * libictus-otf2. The object is jansson's: not yet stable.
+ * libictus-otf2. The object is jansson's. Its members are not yet stable.
  *
  * Threads: one call at a time in a process, because OTF2 has one error handler for each process.
  */

@@ -3,7 +3,7 @@
  * @file
  * Wait states of a traced program, with error bars: who waited where and for whom, and how certain
  * that is. In the library libictus-otf2; docs/waits.md gives the definitions and their sources.
- * Reports are jansson objects: not yet stable.
+ * Reports are jansson objects, whose members are not yet stable.
  *
  * Threads: one call at a time in a process, because OTF2 has one error handler for each process.
  */

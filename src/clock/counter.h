@@ -24,7 +24,7 @@ bool ictusi_counter_invariant(void);
 /* Read both clocks several times and return the pair with the smallest uncertainty. */
 struct counter_pair ictusi_counter_pair(void);
 
-/* Return the ns per tick since `then`, or 0 if too little time has passed to tell. */
+/* Return the ns per tick since `then`, or 0 if too little time has passed to measure it. */
 double ictusi_counter_tick_ns(const struct counter_pair *then);
 
 /*

@@ -48,7 +48,7 @@ static inline bool collective_is_rooted(uint8_t op)
            op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
 }
 
-/* Alltoallv and Alltoallw are recorded with the totals of each member. These tell who exchanged
+/* Alltoallv and Alltoallw are recorded with the totals of each member. These show who exchanged
  * with whom only if there is a single sender or a single receiver. */
 static inline bool collective_is_sparse(uint8_t op)
 {

@@ -19,10 +19,10 @@ struct line {
 
 /*
  * The error of a line at a distance of d seconds from the anchor:
- *     variance(d) = offset_var + 2 d covariance + d^2 slope_var + walk^2 |d|^3 / 3,
- * where the last term is for a frequency that performs a random walk, by `walk` per square root of
- * a second, and bound(d) = bound_ns + |d| bound_slope, which no error exceeds if the assumptions
- * hold.
+ *     variance(d) = offset_var + 2 d covariance + d^2 slope_var + walk^2 |d|^3 / 3
+ *     bound(d) = bound_ns + |d| bound_slope
+ * The last term of the variance is for a frequency that performs a random walk, by `walk` per
+ * square root of a second. No error exceeds the bound if the assumptions hold.
  */
 struct line_error {
     double offset_var_ns2;

@@ -4,9 +4,11 @@
  * pair's noise is g_a + g_b. A noisy process shows in all its pairs, but would be lost in a pooled
  * noise.
  *
- * REML by fixed-point iteration. With V = g_a + g_b, residuals r of leverage h, and Student's
- * weights u = 4 / (3 + r^2 / ((1 - h) V)), because middles of minima have Laplacian tails, each
- * process is updated by g <- g sqrt(sum of u r^2 / ((1 - h) V^2) / sum of 1 / V) over its pairs.
+ * REML by fixed-point iteration. With V = g_a + g_b, residuals r of leverage h, and the weights of
+ * Student's distribution (because middles of minima have Laplacian tails)
+ *     u = 4 / (3 + r^2 / ((1 - h) V)),
+ * each process is updated, over its pairs, by
+ *     g <- g sqrt(sum of u r^2 / ((1 - h) V^2) / sum of 1 / V)
  * Without the root the iteration oscillates.
  */
 #include "core/mesh_state.h"

@@ -19,7 +19,7 @@ static int utf8_following(unsigned char first)
 }
 
 /* Return whether the encoding is longer than necessary, half of a surrogate pair, or beyond
- * U+10FFFF. The second byte tells. */
+ * U+10FFFF. All three follow from the first two bytes. */
 static bool utf8_is_refused(unsigned char first, unsigned char second)
 {
     switch (first) {

@@ -128,7 +128,7 @@ static double variance_of(const struct sample *sample, const struct floor *floor
     const double s = excess_of(sample, floor);
     /*
      * If both directions wait alike (exponentially, with the same mean), the sum s of the waits
-     * does not tell how it is divided. All divisions are equally likely, and half of the difference
+     * does not show how it is divided. All divisions are equally likely, and half of the difference
      * is uniform within +- s/2, with the variance s^2 / 12. If only one direction waits (even = 0),
      * nothing is uncertain.
      */

@@ -257,7 +257,7 @@ static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
 /*
  * Return the interval of the slowest source that makes the clock. good_until is based on it. After
  * that time readers themselves regard the clock as in holdover, because a daemon that hangs cannot
- * tell them.
+ * announce it.
  */
 static double interval_in_force(const struct keeper *keeper)
 {

@@ -14,7 +14,7 @@ enum lookup_state { LOOKUP_PENDING, LOOKUP_FOUND, LOOKUP_FAILED };
 struct lookup *ictusi_lookup_start(const char *host, const char *port);
 
 /* Return the state. *addresses is set when found and stays valid until ictusi_lookup_end().
- * *code tells why the lookup failed. */
+ * *code is the reason of a failure. */
 enum lookup_state ictusi_lookup_check(struct lookup *lookup, const struct addrinfo **addresses,
                                       int *code);
 

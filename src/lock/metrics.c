@@ -103,8 +103,8 @@ static void connection_drop(struct metrics *m, int which)
     m->count--;
 }
 
-/* If all places are taken, a new connection replaces the oldest one, so that idle ones keep
- * nobody out. */
+/* If all places are taken, a new connection replaces the oldest one, so that idle ones do
+ * not keep others out. */
 static void connection_take(struct metrics *m)
 {
     const int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -21,7 +21,7 @@ struct reference_ops {
     int (*open)(const char *argument, struct reference **reference, struct ictus_why *why);
     /*
      * Read new samples since the last call, at most `max`, without waiting. utc_ns is what the
-     * clock shows now, for sources that cannot tell the second. @return their number, or a negative
+     * clock shows now, for sources that do not name the second. @return their number, or a negative
      * error
      */
     int (*read)(struct reference *reference, struct timebase *base, int64_t utc_ns,

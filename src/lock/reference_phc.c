@@ -89,7 +89,7 @@ int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *b
 }
 
 /*
- * A pulse tells when a second began, but not which one. That is known from other sources (utc_ns)
+ * A pulse marks the start of a second, but not which one. That is known from other sources (utc_ns)
  * or from the system clock, which must be right to half a second:
  *     whole = guess rounded to a second;  offset = whole - local
  * If the guess is off by half a second or more, the sample is wrong by whole seconds and looks as

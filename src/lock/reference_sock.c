@@ -17,11 +17,11 @@
 
 enum { SOCK_MAGIC = 0x534f434b };
 
-/* A pulse does not tell the second, so only the offset within a second counts. */
+/* A pulse does not name its second, so only the offset within a second counts. */
 static const double pulse_max_s = 0.5;
 
-/* Nothing tells how accurate a feeder is. These are initial values (ns); the discipline learns
- * the rest. */
+/* Initial values (ns), because a feeder does not report its accuracy. The discipline replaces them
+ * by what it measures. */
 static const double sigma_ns = 1000.0;
 static const double bound_ns = 1e6;
 static const double stale_ns = 1e10;
@@ -57,7 +57,7 @@ bool ictusi_sock_sample(const struct sock_message *message, size_t length, struc
     sample->local = ictusi_timebase_raw(base, real);
     int64_t reference = real + llround(message->offset * 1e9);
     if (message->pulse) {
-        /* The clock that is already locked tells which second it was. Without one, the system's
+        /* The clock that is already locked shows which second it was. Without one, the system's
          * clock does. */
         if (fabs(message->offset) > pulse_max_s) {
             return false;

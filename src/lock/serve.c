@@ -74,10 +74,10 @@ static void serve_refresh_pair(struct serving *s)
 }
 
 /*
- * Convert a CLOCK_REALTIME stamp to the clock that is served. If that clock can no longer be read
- * or is not locked, there is no result. The conversion goes through raw time. CLOCK_REALTIME may be
- * off by any amount and may be slewed, but the pair of readings in `base` is at most 10 ms old,
- * during which it moves by 5 us at 500 ppm. @return whether *served is set
+ * Convert a CLOCK_REALTIME stamp to the clock that is served. The conversion goes through raw time.
+ * CLOCK_REALTIME may be off by any amount and may be slewed, but the pair of readings in `base` is
+ * at most 10 ms old, during which it moves by 5 us at 500 ppm. Return whether *served is set: not
+ * if the served clock can no longer be read or is not locked.
  */
 static bool serve_read_served(const struct serving *s, int64_t real, int64_t *served)
 {

@@ -21,7 +21,7 @@
  * the late one. */
 enum {
     STAGES = 2,     /* the late process is the first one, then the last one */
-    TRIES_SEEN = 5, /* tries if stacks were seen but do not tell */
+    TRIES_SEEN = 5, /* tries if stacks were seen but prove nothing */
     TRIES_MOST = 8, /* tries if hardly any stacks were seen, as on a crowded machine */
     DELAY_MS = 4,   /* delay of the first try; each further try doubles it */
     OWN = 0,        /* place of the library's own choice among the trunks of a reference */
@@ -274,7 +274,7 @@ static int proof_observe_one(struct ictus_selector *s, struct forced *f, struct 
 }
 
 /*
- * Find out which algorithms diverge on any process, and whether there were enough stacks to tell.
+ * Find out which algorithms diverge on any process, and whether there were enough stacks for that.
  * Collective. If the stacks of two algorithms diverge on a single process, the algorithms are
  * different code.
  */
@@ -370,8 +370,8 @@ static bool proof_on_one_node(MPI_Comm comm)
     return all;
 }
 
-/* Return the index of the algorithm that the library itself chooses, or -1 if this cannot be
- * told. Collective. */
+/* Return the index of the algorithm that the library itself chooses, or -1 if it is not
+ * recognised. Collective. */
 static int proof_recognise_own_choice(const struct forced *f, const struct reference *r)
 {
     int found = -1;

@@ -87,8 +87,8 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
     return true;
 }
 
-/* Return the lowest rank that does not share rank 0's source, or -1. *reason tells why.
- * Collective. */
+/* Return the lowest rank that does not share rank 0's source, or -1. *reason is the cause
+ * as text. Collective. */
 static int propagate_first_stranger(struct sync_run *run, int64_t checks, const char **reason)
 {
     int rank = 0;
