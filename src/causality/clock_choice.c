@@ -379,6 +379,23 @@ static double clock_choice_worst_violation(const struct clock_model *m)
     return worst;
 }
 
+/*
+ * How well levels are known: the mean over all clocks of the error where it is least. Around a jump
+ * errors are large whatever the clocks are fitted by.
+ */
+static double clock_choice_level_error(const struct clock_model *m)
+{
+    double sum = 0;
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        double least = INFINITY;
+        for (uint32_t k = 0; k < m->knots; k++) {
+            least = fmin(least, m->error[(uint64_t)u * m->knots + k]);
+        }
+        sum += least;
+    }
+    return sum / m->clocks;
+}
+
 static double clock_choice_largest_error(const struct clock_model *m)
 {
     double largest = 0;
@@ -398,6 +415,7 @@ static int clock_choice_fit_even(struct choosing *c, const struct model_walk *be
     const struct model_walk even = c->choice->walk;
     double *phi = malloc(phi_count(c->m) * sizeof *phi);
     int err = phi ? ictusi_clock_model_errors(c->m, before) : ICTUS_ERR_NOMEM;
+    const double level = clock_choice_level_error(c->m);
     const double error = clock_choice_largest_error(c->m);
     if (!err) {
         memcpy(phi, c->m->phi, phi_count(c->m) * sizeof *phi);
@@ -405,8 +423,9 @@ static int clock_choice_fit_even(struct choosing *c, const struct model_walk *be
     }
     err = err ? err : fit_walk(c);
     err = err ? err : ictusi_clock_model_errors(c->m, &even);
-    if (!err && (clock_choice_largest_error(c->m) > error ||
-                 clock_choice_worst_violation(c->m) > c->violation)) {
+    const bool worse =
+        clock_choice_level_error(c->m) > level && clock_choice_largest_error(c->m) > error;
+    if (!err && (worse || clock_choice_worst_violation(c->m) > c->violation)) {
         c->choice->walk = *before;
         memcpy(c->m->phi, phi, phi_count(c->m) * sizeof *phi);
         err = choice_observe(c);

@@ -82,14 +82,21 @@ static inline double model_delay_weight(const struct model_pair *pair, int way,
                                                 : weight;
 }
 
+/* Whether a D is at its least: no message takes less than no time. */
+static inline bool model_is_least(const struct model_pair *pair)
+{
+    return model_talks_both_ways(pair) && fmin(pair->least[0], pair->least[1]) <= 0;
+}
+
 /*
  * Whether some bound of a pair is broken by more than ten scatters, because a clock jumped or bent
  * more than its knots can follow. Such a bound forces both D towards 0, and all other delays of the
- * pair are then off by the amount by which D is too small.
+ * pair are then off by the amount by which D is too small. Where D cannot give way any further, a
+ * bound that is broken by more than chance, two scatters, shows the same.
  */
 static inline bool model_contradicts(const struct clock_model *m, const struct model_pair *pair)
 {
-    const double beyond = -10 * MODEL_SCATTER;
+    const double beyond = (model_is_least(pair) ? -2 : -10) * MODEL_SCATTER;
     bool found = false;
     for (int way = 0; way < 2; way++) {
         for (uint32_t k = 0; k < pair->counts[way] && !found; k++) {

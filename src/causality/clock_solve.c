@@ -341,12 +341,17 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     const double square = MODEL_SCATTER * MODEL_SCATTER;
     const bool both = model_talks_both_ways(pair);
     double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
-    if (s->contradicts) { /* broken bounds hold D down, so the round trip is not known */
+    double asymmetry = s->asymmetry;
+    if (s->contradicts && model_is_least(pair)) {
+        /* Broken bounds hold D down. What the delays have beyond may be of either direction. */
+        half += (pair->spread[0] + pair->spread[1]) / 2;
+        asymmetry = most_asymmetry;
+    } else if (s->contradicts) { /* the round trip is not known */
         half = fmax(half, fmax(pair->spread[0], pair->spread[1]));
     }
     const uint32_t few = degree[pair->a] < degree[pair->b] ? degree[pair->a] : degree[pair->b];
     const double tie =
-        both ? 1 / (4 * s->asymmetry * s->asymmetry * half * half * (few > 1 ? few : 1)) : 0;
+        both ? 1 / (4 * asymmetry * asymmetry * half * half * (few > 1 ? few : 1)) : 0;
     double diagonal[2];
     for (int way = 0; way < 2; way++) {
         double below = pair->least[way] < 0 ? fmax(pair->counts[way], 1) / square : 0;

@@ -8,6 +8,7 @@
 
 #include "causality/clock_choice.h"
 #include "causality/clock_normal.h"
+#include "causality/clock_private.h"
 #include "core/random.h"
 
 #include <math.h>
@@ -324,6 +325,39 @@ static void test_others_stay(void)
     ictusi_delays_fini(&d);
 }
 
+/*
+ * Trips of 1.1 us each way, but one bound broken by a jump holds both D down to 0. The clocks may
+ * then be off by as much as a trip takes: nothing tells which way the delays that are left belong
+ * to. Where no bound is broken they tell as much as ever.
+ */
+static void test_held_down(void)
+{
+    enum { KNOTS = 2, CELLS = 12, CELL = 1000000, LENGTH = CELLS * CELL };
+    const struct model_walk lines = {.strength = 0};
+    double errors[2];
+    for (int broken = 0; broken < 2; broken++) {
+        struct least_delays d;
+        struct clock_model m;
+        REQUIRE(!ictusi_clock_model_init(&m, 2, KNOTS, LENGTH * 1e-3));
+        REQUIRE(!ictusi_delays_init(&d, NULL, 2, CELLS));
+        ictusi_delays_begin(&d, NULL, 0, LENGTH);
+        for (int c = 0; c < CELLS; c++) {
+            const int64_t at = (int64_t)c * CELL + CELL / 2;
+            ictusi_delays_add(&d, 0, 1, at, broken && c == 5 ? -300 : 50);
+            ictusi_delays_add(&d, 1, 0, at, 2150);
+        }
+        REQUIRE(!ictusi_delays_finish(&d, NULL));
+        REQUIRE(!ictusi_clock_model_see(&m, &d, 1e-3));
+        m.pairs[0].least[0] = m.pairs[0].least[1] = -0.005;
+        CHECK(model_contradicts(&m, &m.pairs[0]) == broken);
+        REQUIRE(!ictusi_clock_model_errors(&m, &lines));
+        errors[broken] = m.error[KNOTS];
+        ictusi_clock_model_fini(&m);
+        ictusi_delays_fini(&d);
+    }
+    CHECK(errors[1] > 1.1 && errors[1] > 2 * errors[0]);
+}
+
 enum { MANY = CHECK_SANITIZED ? 200 : 1000, SPAN_NS = 1000000000, TALKS = 3 };
 
 static double true_ns(uint32_t clock, double position)
@@ -406,6 +440,7 @@ int main(void)
     test_bounds_only();
     test_lean_chain();
     test_others_stay();
+    test_held_down();
     test_thousand_clocks();
     return check_result();
 }
