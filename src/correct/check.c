@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The observer that counts violations: B07, equation (1), over all pairs of the graph. */
+/*
+ * The observer that counts violations of the clock condition (B07, equation (1)) over all pairs of
+ * the graph.
+ */
 #include "correct/check.h"
 
 #include "core/container.h"
@@ -10,8 +13,8 @@
 
 enum {
     /*
-     * One array of sums, so that a team adds all of them in one reduction: after SUM_PAIRS two for
-     * each pair of processes or nodes, then those of the locations.
+     * All sums are in one array, so that a team adds them in one reduction. From SUM_PAIRS on there
+     * are two per pair of processes or nodes, followed by those of the locations.
      */
     SUM_CLASSES = 0, /* pairs, violations of each class */
     SUM_OPS = SUM_CLASSES + 2 * POINT_CLASSES,
@@ -21,20 +24,21 @@ enum {
 };
 
 /*
- * Of a location, pairs with another one of its process: all, and those that contradict one clock by
- * more than a recorder may be late: it stamps a lock's release, say, shortly before or after.
+ * For each location, the number of its pairs with another location of its process, and of those
+ * that contradict a common clock by more than a recorder may be late. A recorder may stamp the
+ * release of a lock, for example, shortly before or after it.
  */
 enum { THREAD_PAIRS, THREAD_APART, THREAD_SUMS };
 static const double late_ns = 1000;
 
-/* The table of processes, or of nodes where those are too many. */
+/* The number of cells in the table of processes, or of nodes if there are too many processes. */
 static uint64_t pair_cells(const struct check_stats *stats)
 {
     const uint64_t n = stats->processes ? stats->processes : stats->nodes;
     return n * n;
 }
 
-/* Threads of one process read one clock. */
+/* Whether two locations read the same clock, as the threads of one process do. */
 static bool check_share_clock(const struct layout *layout, uint8_t class, uint32_t from,
                               uint32_t to)
 {
@@ -43,7 +47,10 @@ static bool check_share_clock(const struct layout *layout, uint8_t class, uint32
             layout->locations[from].process == layout->locations[to].process);
 }
 
-/* A cell of the pair table: all, bad ones, the worst of these, and the shortest time of all. */
+/*
+ * Count in a cell of the pair table: all pairs, violations, the worst violation, and the least
+ * delay.
+ */
 static void check_count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
 {
     stats->sums[SUM_PAIRS + 2 * cell]++;
@@ -51,8 +58,9 @@ static void check_count_cell(struct check_stats *stats, uint64_t cell, bool bad,
     int64_t *largest = &stats->maxima[POINT_CLASSES + cell];
     int64_t *least = &stats->minima[cell];
     /*
-     * The least delay of any pair, good or bad, is what a path can do at best: a negative one here
-     * says how far two clocks are apart at least, and a positive one bounds the latency.
+     * The least delay of any pair, good or bad, is the best that a path achieves. A negative one is
+     * a lower limit for how far two clocks are apart; a positive one is an upper limit for the
+     * latency.
      */
     *largest = bad && -delay > *largest ? -delay : *largest;
     *least = delay < *least ? delay : *least;
@@ -69,7 +77,7 @@ static void check_count_bin(struct check_stats *stats, int64_t delay)
     stats->sums[SUM_BINS + bin]++;
 }
 
-/* At the end of the sums, THREAD_SUMS a location. */
+/* The sums of a location, THREAD_SUMS each, are at the end of the array. */
 static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
 {
     return &stats->sums[stats->sum_count -
@@ -77,8 +85,8 @@ static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
 }
 
 /*
- * At both ends: which of the two clocks is off, one pair does not say. So the one that is off
- * stands out by being so in most of its pairs.
+ * Count at both ends, because a single pair does not say which of the two clocks is off. The clock
+ * that is off stands out because most of its pairs are violated.
  */
 static void check_count_threads(struct check_stats *stats, uint32_t from, uint32_t to,
                                 int64_t delay)
@@ -100,14 +108,16 @@ static void check_count_op(struct check_stats *stats, int64_t op, bool bad)
     }
 }
 
-/* delay: how much later the second event is stamped than the first, ticks; <= 0 is a violation. */
+/*
+ * delay: how much later than the first event the second one is stamped, ticks; <= 0 is a violation.
+ */
 static void check_on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                           int64_t delay)
 {
     struct check_stats *stats = container_of(observer, struct check_stats, observer);
     const struct layout *layout = stats->history->layout;
     const uint8_t class = stats->history->points.kind[point] & POINT_CLASS;
-    /* A second event must be later than the first; on one clock both may fall on the same tick. */
+    /* The second event must be later than the first. On one clock, both may have the same tick. */
     const bool bad = check_share_clock(layout, class, from, to) ? delay < 0 : delay <= 0;
     stats->sums[SUM_CLASSES + 2 * class]++;
     stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
@@ -140,7 +150,10 @@ static void check_on_pair(struct observer *observer, uint32_t point, uint32_t fr
     }
 }
 
-/* Counts and extremes of pairs do not depend on their order: threads count apart and are joined. */
+/*
+ * Counts and extremes of pairs do not depend on their order, so threads count separately and are
+ * then joined.
+ */
 static struct observer *stats_split(struct observer *observer)
 {
     const struct check_stats *stats = container_of(observer, struct check_stats, observer);
@@ -178,10 +191,7 @@ int ictusi_check_init(struct check_stats *stats, const struct history *history)
     *stats = (struct check_stats){.observer = {check_on_pair, stats_split, stats_join},
                                   .history = history};
     stats->ns_per_tick = 1e9 / (double)layout->resolution;
-    /*
-     * A table has n^2 cells. Where there are too many processes or nodes for one, 0 stands for
-     * none.
-     */
+    /* A table has n^2 cells. 0 means that there are too many processes or nodes for one. */
     stats->nodes = layout->node_count <= CHECK_PAIRS_MAX ? layout->node_count : 0;
     stats->processes = layout->process_count <= CHECK_PAIRS_MAX ? layout->process_count : 0;
     stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats) + THREAD_SUMS * layout->location_count;
@@ -229,15 +239,18 @@ uint64_t ictusi_check_within_nodes(const struct check_stats *stats)
     return stats->sums[SUM_WITHIN];
 }
 
-/* Whether a thread's stamps contradict its process so often that it must read another clock. */
+/*
+ * Whether a thread's stamps contradict those of its process so often that it must read another
+ * clock.
+ */
 bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location)
 {
     const uint64_t *sums = thread_sums(stats, location);
-    const uint64_t one_in = 100; /* fewer are records of a thread that was interrupted */
+    const uint64_t one_in = 100; /* fewer come from threads that were interrupted while recording */
     return sums[THREAD_APART] > sums[THREAD_PAIRS] / one_in;
 }
 
-/* Of all classes, ticks; 0 where nothing is violated. */
+/* The largest violation of all classes, ticks; 0 if there is none. */
 int64_t ictusi_check_largest(const struct check_stats *stats)
 {
     int64_t largest = 0;
@@ -249,7 +262,7 @@ int64_t ictusi_check_largest(const struct check_stats *stats)
 
 static const char *const class_names[POINT_CLASSES] = {"p2p", "collective", "openmp", "rma"};
 
-/* A member of the report: "raw_" "max_violation_" "p2p" "_ns", say. */
+/* Set a member of the report, whose name is for example "raw_" "max_violation_" "p2p" "_ns". */
 static void json_set(json_t *object, const char *prefix, const char *key, int class,
                      const char *unit, json_t *value)
 {
@@ -275,7 +288,7 @@ static json_t *ops_json(const struct check_stats *stats)
     return list;
 }
 
-/* What a table says of one pair. */
+/* One cell of a table. */
 struct pair_cell {
     uint64_t pairs, violations;
     int64_t largest, least;
@@ -301,7 +314,7 @@ static void check_add_row(const struct check_stats *stats, json_t *list, uint64_
     }
 }
 
-/* The table as it was counted, of n processes or nodes. */
+/* The table as counted, of n processes or nodes. */
 static json_t *check_counted_json(const struct check_stats *stats, uint64_t n)
 {
     json_t *list = json_array();
@@ -312,7 +325,7 @@ static json_t *check_counted_json(const struct check_stats *stats, uint64_t n)
     return list;
 }
 
-/* All cells of processes on two nodes as one. */
+/* The sum of all cells of processes on two nodes. */
 static struct pair_cell node_cell(const struct check_stats *stats, uint64_t from, uint64_t to)
 {
     const struct layout_process *processes = stats->history->layout->processes;
@@ -356,8 +369,8 @@ static json_t *check_bins_json(const struct check_stats *stats)
 }
 
 /*
- * Units: ticks become ns here. What is not `full` are the few members that each step of a
- * correction reports under its own prefix.
+ * Ticks are converted to ns here. Without `full`, only the few members are written that each step
+ * of a correction reports under its own prefix.
  */
 void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
                        bool full)

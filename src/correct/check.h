@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting violations of the clock condition: by class, by operation, by pair of ranks and nodes.
+/*
+ * Counts violations of the clock condition by class, by operation, and by pair of ranks and nodes.
  */
 #ifndef ICTUS_CORRECT_CHECK_H
 #define ICTUS_CORRECT_CHECK_H
@@ -18,7 +19,8 @@ struct check_class {
 };
 
 /*
- * Three arrays, so that ranks can add them up: sums, maxima, minima. Then named views into them.
+ * Three arrays (sums, maxima, minima), so that each can be reduced over the ranks, and named views
+ * into them.
  */
 struct check_stats {
     struct observer observer; /* first member */
@@ -31,8 +33,8 @@ struct check_stats {
 };
 
 /*
- * Sums: classes (pairs, violations), operations (same), histogram, within nodes, pair tables, pairs
- * of threads by location.
+ * sums holds classes (pairs, violations), operations (the same), the histogram, violations within
+ * nodes, the pair tables, and the pairs of threads by location.
  */
 int ictusi_check_init(struct check_stats *stats, const struct history *history);
 void ictusi_check_fini(struct check_stats *stats);
@@ -40,15 +42,14 @@ void ictusi_check_fini(struct check_stats *stats);
 uint64_t ictusi_check_violations(const struct check_stats *stats, enum point_class class);
 uint64_t ictusi_check_all_violations(const struct check_stats *stats);
 
-/* Violations between processes of one node: their clocks are not the same one. */
+/* Violations between processes of one node, which show that they do not share a clock. */
 uint64_t ictusi_check_within_nodes(const struct check_stats *stats);
 
-/* Whether what a location shares with others of its process contradicts that they read one clock.
- */
+/* Whether the pairs of a location with others of its process contradict a common clock. */
 bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location);
 int64_t ictusi_check_largest(const struct check_stats *stats);
 
-/* Add "<prefix>violations_p2p" and so on to an object; tables only when full. */
+/* Add "<prefix>violations_p2p" and similar members to an object; tables only if full. */
 void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
                        bool full);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A model of the clocks is fitted on one rank; all look at the trace for it. What the leader says
- * to the others before each look is the model's present phi.
+ * The model of the clocks is fitted on one rank, the leader, but all ranks observe the trace for
+ * it. Before each observation the leader broadcasts the present phi of the model.
  */
 #include "correct/clock_fit.h"
 
@@ -12,15 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clocks for which a walk is tried, and its unknowns. */
+/* The largest number of clocks for which a walk is tried, and of its unknowns. */
 enum { WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
 /*
- * Knots at most, by the number of clocks. 49 knots are the ends of 48 cells of time: of pieces that
- * are shorter than a cell no delay would tell.
+ * The number of knots, which depends on the number of clocks. 49 knots are the ends of 48 cells of
+ * time; pieces shorter than a cell would be determined by no delay.
  */
 enum { KNOTS_MANY = 49, KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8, CELLS = 48 };
 
-/* Violations beyond this, us, are of clocks that began apart: constants first. */
+/*
+ * Violations beyond this (us) come from clocks that started apart, so constants are applied first.
+ */
 static const double apart_us = 1000;
 
 struct fitting {
@@ -29,14 +31,14 @@ struct fitting {
     struct session *session;
     struct least_delays delays;
     int64_t *constants; /* by clock, ticks: added before anything else */
-    int64_t from, to;   /* of the times with the constants */
+    int64_t from, to;   /* the span of the times, including the constants */
     double us_per_tick;
 };
 
 /*
- * Unknowns are clocks x knots, and a dense solution takes the cube of them: 600 at most, and at
- * most 17 knots a clock where there are more than a few. Beyond WALKS_MAX clocks are lines, with
- * two knots.
+ * A dense solution takes time in proportion to the cube of the unknowns, clocks x knots. So there
+ * are at most 600 unknowns, and at most 17 knots per clock if there are more than a few clocks.
+ * Beyond WALKS_MAX, clocks are lines with two knots.
  */
 static uint32_t knots_for(uint32_t clocks)
 {
@@ -48,9 +50,9 @@ static uint32_t knots_for(uint32_t clocks)
 }
 
 /*
- * Maps of all clocks: the constants, less phi, through knots at even times. Knots are even on the
- * common time; what a map is given is the clock's own, which its constant has not been added to.
- * Every rank makes the same maps, since all have the same phi. The session owns them.
+ * Set the maps of all clocks: the constants minus phi, with knots at regular times. The knots are
+ * regular on the common time, but a map is applied to the clock's own time, which does not include
+ * its constant. All ranks make the same maps, since all have the same phi. The session owns them.
  */
 static int clock_fit_set_maps(struct fitting *f)
 {
@@ -65,8 +67,8 @@ static int clock_fit_set_maps(struct fitting *f)
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
             /*
-             * phi is how much the clock shows too much, so the map takes it off. Constants may be
-             * decades and are added to the pieces as integers below; only phi goes through a
+             * phi is how far the clock is ahead, so the map subtracts it. Constants may amount to
+             * decades, so they are added to the pieces as integers below; only phi passes through a
              * double.
              */
             /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
@@ -82,7 +84,7 @@ static int clock_fit_set_maps(struct fitting *f)
     return err;
 }
 
-/* All delays, with these values as times. Collective. */
+/* Observe all delays with these values as times. Collective. */
 static int clock_fit_look_at(struct fitting *f, const int64_t *values)
 {
     struct session *s = f->session;
@@ -93,7 +95,7 @@ static int clock_fit_look_at(struct fitting *f, const int64_t *values)
     return err ? err : ictusi_delays_finish(&f->delays, s->team);
 }
 
-/* The same with the times that the model's phi gives. Collective. */
+/* The same, with the times corrected by the model's phi. Collective. */
 static int fit_look_again(struct fitting *f)
 {
     int err = ictusi_session_agree(f->session, clock_fit_set_maps(f));
@@ -105,8 +107,8 @@ static int fit_look_again(struct fitting *f)
 }
 
 /*
- * What the leader says to the others before each look: whether there is another one, and phi. What
- * they see comes back in clock_fit_look_at(), which joins the least delays of all ranks.
+ * The leader's message before each observation: whether there is another one, and phi. The results
+ * come back in clock_fit_look_at(), which merges the least delays of all ranks.
  */
 static int clock_fit_share_phi(struct fitting *f, uint64_t *more)
 {
@@ -119,8 +121,8 @@ static int clock_fit_share_phi(struct fitting *f, uint64_t *more)
 }
 
 /*
- * The choice asks for another look: what is left of the delays under its phi. Only the leader comes
- * here, and the others meet it in clock_fit_choose_together().
+ * Observe the delays that remain under the model's phi, for the choice of a model. Only the leader
+ * calls this; the other ranks take part in clock_fit_choose_together().
  */
 static int clock_fit_on_observe(struct clock_source *source, struct clock_model *model)
 {
@@ -132,9 +134,9 @@ static int clock_fit_on_observe(struct clock_source *source, struct clock_model 
 }
 
 /*
- * The leader chooses, the others look whenever it does; in the end all have its phi. phi is made
- * relative to the clock that shows the time before it is shared for the last time. Collective: each
- * clock_fit_share_phi() of the leader has one of the others, after errors too.
+ * The leader chooses a model, and the others take part in each observation. Finally, phi is made
+ * relative to the clock that shows the time, and is broadcast to all ranks. Collective: each
+ * clock_fit_share_phi() of the leader matches one of the others, also after errors.
  */
 static int clock_fit_choose_together(struct fitting *f)
 {
@@ -151,7 +153,7 @@ static int clock_fit_choose_together(struct fitting *f)
             err = clock_fit_share_phi(f, &more);
             err = err || !more ? err : fit_look_again(f);
         } while (more && !err);
-        /* After an error the leader says that it is over. */
+        /* After an error the leader signals the end. */
         while (more && err) {
             more = clock_fit_share_phi(f, &more) ? 0 : more;
         }
@@ -167,7 +169,7 @@ static int clock_fit_choose_together(struct fitting *f)
     return err;
 }
 
-/* A location whose offsets speak for a clock: the first that has any. */
+/* The first location of a clock that has offsets; it represents the clock. */
 static uint32_t clock_fit_find_spokesman(const struct session *s, uint32_t unit)
 {
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
@@ -178,7 +180,7 @@ static uint32_t clock_fit_find_spokesman(const struct session *s, uint32_t unit)
     return LAYOUT_NONE;
 }
 
-/* The first clock that has offsets, or the first one. */
+/* The first clock with offsets, or the first clock. */
 static uint32_t clock_fit_find_reference(const struct session *s)
 {
     uint32_t u = 0;
@@ -189,10 +191,10 @@ static uint32_t clock_fit_find_reference(const struct session *s)
 }
 
 /*
- * Clocks that show hours apart share no cell of time, and no line through them would mean anything:
- * first the constants that messages tell. They are only used where some message seems to arrive
- * more than apart_us before it was sent, since well synchronised clocks have nothing to gain from
- * them. The clock that shows the time gets no constant: all others are moved towards it.
+ * Clocks that are hours apart share no cell of time, and no line through them would be meaningful.
+ * So the constants that messages imply are found first. They are used only if some message seems to
+ * arrive more than apart_us before it was sent, because well synchronised clocks gain nothing from
+ * them. The clock that shows the time has no constant: all others are moved towards it.
  */
 static int clock_fit_find_constants(struct fitting *f)
 {
@@ -216,8 +218,8 @@ static int clock_fit_find_constants(struct fitting *f)
 }
 
 /*
- * The first and last time of any point, with the constants. The points of a location are in the
- * order of time, so that its first and last one are enough.
+ * Find the first and the last time of any point, including the constants. The points of a location
+ * are in the order of time, so its first and last point are enough.
  */
 static int clock_fit_find_span(struct fitting *f)
 {
@@ -237,15 +239,15 @@ static int clock_fit_find_span(struct fitting *f)
     int err = s->team ? s->team->minima(s->team, &low, 1) : ICTUS_OK;
     err = err || !s->team ? err : s->team->maxima(s->team, &high, 1);
     f->from = low;
-    /* At least a tick between neighbouring knots, or two of them would be at one instant. */
+    /* Leave at least a tick between neighbouring knots, so that no two are at the same instant. */
     f->to = high > low + f->fit->model.knots ? high : low + (int64_t)f->fit->model.knots;
     return err;
 }
 
 /*
- * What an archive's offset says that phi is (us), for the clock of its location. The offset says
- * that the stamp `time` was at time + offset; the maps in force make it `based`, so that the clock
- * still shows based - (time + offset) too much. position: on the scale of the knots.
+ * The phi (us) that an archive's offset implies for the clock of its location. The offset states
+ * that the stamp `time` was at time + offset. The present maps turn it into `based`, so the clock
+ * is still ahead by based - (time + offset). position: on the scale of the knots.
  */
 static double offset_phi(const struct fitting *f, uint32_t location, const struct clock_offset *o,
                          double *position)
@@ -260,9 +262,9 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
 }
 
 /*
- * Offsets are held against those of the reference, since phi is relative to it: the i-th of a
- * location against the reference's i-th, as recorders measure them in rounds, or against its last.
- * The list becomes the model's own.
+ * Make the model's list of offsets. phi is relative to the reference, so each offset is compared
+ * with one of the reference: the i-th of a location with the i-th of the reference, because
+ * recorders measure them in rounds, or with its last one.
  */
 static int clock_fit_set_offsets(struct fitting *f)
 {
@@ -297,8 +299,8 @@ static int clock_fit_set_offsets(struct fitting *f)
 }
 
 /*
- * The new times stay unless the worst violation got larger. Of both checks exactly one survives, in
- * stats. Collective.
+ * Keep the new times unless the worst violation has grown. Exactly one of the two checks survives,
+ * in stats. Collective.
  */
 static int fit_judge(struct fitting *f, struct check_stats *stats)
 {
@@ -310,8 +312,8 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
         return err;
     }
     /*
-     * A fit that makes the worst violation worse has misread its messages, however good it looks on
-     * average: the amortisation that follows would have to move more than without it.
+     * A fit that increases the worst violation has misinterpreted the messages, however good it
+     * looks on average: the amortisation that follows would have to move more than without it.
      */
     if (f->fit->choice.kind == CLOCKS_BASE ||
         ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
@@ -332,8 +334,8 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
 }
 
 /*
- * Constants that were applied stay even where nothing better was found. To be of kind lines, with
- * phi 0, keeps fit_judge() from throwing them away with the maps.
+ * Constants that were applied are kept even if nothing better was found. Calling the model lines,
+ * with phi 0, prevents fit_judge() from discarding them together with the maps.
  */
 static void clock_fit_keep_constants(struct fitting *f)
 {
@@ -345,8 +347,8 @@ static void clock_fit_keep_constants(struct fitting *f)
 }
 
 /*
- * In this order: constants, so that all clocks share cells of time; the span, to which knots are
- * fitted; offsets, as far as the archive has any; then the choice of a model.
+ * The order matters: first the constants, so that all clocks share cells of time; then the span, in
+ * which the knots are placed; then the offsets, if the archive has any; then the choice of a model.
  */
 static int fit_clocks(struct fitting *f, struct check_stats *stats)
 {
@@ -375,7 +377,7 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
     return err;
 }
 
-/* Nothing to fit where there is one clock, or no time in which it could drift. */
+/* There is nothing to fit if there is only one clock, or no time in which it could drift. */
 int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_stats *stats)
 {
     struct fitting f = {.source = {clock_fit_on_observe}, .fit = fit, .session = s};
@@ -419,8 +421,8 @@ double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, in
     }
     const double since = (double)(time - fit->raised - fit->from);
     /*
-     * In knots. Outside of the knots the error of the nearest one is told; maps go on straight
-     * there.
+     * In units of knots. Outside the knots the error of the nearest one is reported, although the
+     * maps extend there.
      */
     double at = since / (double)(fit->to - fit->from) * (m->knots - 1);
     at = fmin(fmax(at, 0), m->knots - 1);

@@ -17,24 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of the report's histograms and the state of one correction. */
+/* The state of one correction. */
 struct correction {
     const struct ictus_correct_options *options;
     struct session session;
     struct clock_fit clocks;
     json_t *report;
     double gamma; /* of the last pass */
-    double bend;  /* the most that a clock's map changes an interval by */
+    double bend;  /* largest relative change of an interval by a clock's map */
     int passes;
     bool clean;        /* nothing to repair: times are only presynchronised */
-    bool keep_offsets; /* nothing at all to do: the archive stays as it is */
+    bool keep_offsets; /* nothing to do at all: the archive stays as it is */
     double error_ns;
     struct backward_stats backward;
     struct warp_stats warps;
     struct forced forced;
 };
 
-/* Along a location that is being written. */
+/* The state for one location that is being written. */
 struct walk {
     struct warp warp;
     struct forced forced;
@@ -52,7 +52,7 @@ void ictus_correct_defaults(struct ictus_correct_options *options)
                                               .node_latency_s = -1};
 }
 
-/* One rank looks at the truth too, before anything is written. */
+/* Check the options. One rank also checks the truth, before anything is written. */
 static int correct_check_options(const struct ictus_correct_options *o, bool first,
                                  struct ictus_why *why)
 {
@@ -79,7 +79,7 @@ static void correct_say_check(struct correction *c, const struct check_stats *st
     ictusi_check_json(stats, c->report, prefix, false);
 }
 
-/* Look at these values, and whether they violate anything. */
+/* Check these values, add the result to the report, and tell whether there was no violation. */
 static int report_check(struct correction *c, const int64_t *values, const char *prefix,
                         bool *clean)
 {
@@ -110,7 +110,7 @@ static enum presync correct_first_presync(enum ictus_presync wanted)
     }
 }
 
-/* Without violations, raw or with the archive's offsets, those can stay in it. */
+/* If the times have no violation, raw or with the archive's offsets, the offsets can stay in it. */
 static int correct_look_as_read(struct correction *c)
 {
     const int err = ictusi_session_as_read(&c->session);
@@ -118,7 +118,7 @@ static int correct_look_as_read(struct correction *c)
                : report_check(c, c->session.history.points.value, "as_read_", &c->keep_offsets);
 }
 
-/* The archive's own offsets; then stats are those of the times that they give. */
+/* Apply the archive's own offsets, and update stats to the resulting times. */
 static int correct_apply_offsets(struct correction *c, struct check_stats *stats)
 {
     struct session *s = &c->session;
@@ -134,10 +134,10 @@ static int correct_apply_offsets(struct correction *c, struct check_stats *stats
 }
 
 /*
- * Raw, then by the archive's offsets, then by the messages, with the violations after each in the
- * report. A trace that violates nothing as it was recorded, and has no offsets, is left alone: its
- * clocks may well be one. Messages are tried in all other cases, since offsets that violate nothing
- * may still be microseconds off.
+ * Check the times as recorded, then with the archive's offsets, then with the clocks fitted to the
+ * messages. The report lists the violations after each step. A trace without violations as recorded
+ * and without offsets is left alone, because it may well have a single clock. In all other cases
+ * the messages are used, since offsets without violations may still be microseconds off.
  */
 static int correct_presynchronise(struct correction *c)
 {
@@ -168,15 +168,15 @@ static int correct_presynchronise(struct correction *c)
 }
 
 /*
- * What is asked of an interval is asked of all that changes it: the clock's map takes its part, so
- * that ramps get what it leaves, and at least half.
+ * The limit on how much an interval may be changed holds for all changes together. The clock's map
+ * takes up to `bend` of it. The ramps get the rest, but at least half.
  */
 static double correct_leave(const struct correction *c, double asked)
 {
     return fmax(asked - c->bend, asked / 2);
 }
 
-/* B07 5.2: the largest error that is left at the end, over all locations, in ns. */
+/* The largest error that remains at the end, over all locations, in ns (B07 5.2). */
 static int correct_end_error(struct correction *c, double *error_ns)
 {
     const struct session *s = &c->session;
@@ -185,7 +185,7 @@ static int correct_end_error(struct correction *c, double *error_ns)
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         if (s->history.first[l + 1] > s->history.first[l]) {
             const uint64_t last = s->history.first[l + 1] - 1;
-            /* Only forward leads can be left: LC is never below its input. */
+            /* Only forward leads can remain, because LC is never below its input. */
             const int64_t lead = points->value[last] - points->time[last];
             largest = lead > largest ? lead : largest;
         }
@@ -209,9 +209,9 @@ static int correct_forward(struct correction *c)
             err = correct_end_error(c, &c->error_ns);
         }
         /*
-         * gamma 0.99, 0.9, 0: each pass lets a lead decay ten times as fast. Intervals after a jump
-         * shrink by up to 1 - gamma, so the gentle value is tried first; another pass is made only
-         * while the error at the end is too large and the last one took at least 1 % off it.
+         * gamma 0.99, 0.9, 0: with each pass a lead decays ten times as fast. Intervals after a
+         * jump shrink by up to 1 - gamma, so the gentlest value comes first. Another pass is made
+         * only if the error at the end is too large and the last pass reduced it by 1 % or more.
          */
         const double smaller = 1 - (1 - c->gamma) * 10;
         if (err || c->passes >= c->options->passes || smaller < 0 ||
@@ -223,11 +223,11 @@ static int correct_forward(struct correction *c)
     }
 }
 
-/* What a thread needs to do a location. */
+/* The data that threads need to process a location. */
 struct backing {
     struct correction *correction;
     struct backward_stats *stats; /* by location */
-    int *err;                     /* likewise */
+    int *err;                     /* by location */
 };
 
 static void backing_do(void *self, uint32_t location)
@@ -239,7 +239,7 @@ static void backing_do(void *self, uint32_t location)
         correct_leave(b->correction, b->correction->options->slope), &b->stats[location]);
 }
 
-/* The ramps before each jump: each location has its own. */
+/* Add the ramps before each jump, for each location separately. */
 static int correct_backward(struct correction *c)
 {
     const struct session *s = &c->session;
@@ -259,9 +259,9 @@ static int correct_backward(struct correction *c)
 }
 
 /*
- * The least delays, LC forward (B07 equation 4), limits of the sends backward, sends that would
- * make ramps steep raised (ease.h), then the ramps before each jump. Values are those of the
- * points; events between them follow when the archive is written (warp.h).
+ * In order: the least delays, LC forward (B07 equation 4), the limits of the sends backward,
+ * raising sends that would make ramps steep (ease.h), and the ramps before each jump. This gives
+ * the values of the points. Events between them follow when the archive is written (warp.h).
  */
 static int correct_amortise(struct correction *c)
 {
@@ -282,7 +282,7 @@ static int correct_amortise(struct correction *c)
     return ictusi_session_agree(s, err);
 }
 
-/* The times just checked are the result: they have no violation, and need no second look. */
+/* The times just checked are the result. They have no violation: no second check is needed. */
 static int report_clean(struct correction *c)
 {
     struct check_stats none;
@@ -295,7 +295,7 @@ static int report_clean(struct correction *c)
     return ictusi_session_agree(&c->session, err);
 }
 
-/* Whose points move a location that has none of its own: its process's first thread's. */
+/* The location whose points move one without points: the first thread of its process. */
 static uint32_t warp_source(const struct session *s, uint32_t location, bool *by_time)
 {
     *by_time = false;
@@ -314,7 +314,7 @@ static uint32_t warp_source(const struct session *s, uint32_t location, bool *by
     return lead;
 }
 
-/* A location begins to be written: its maps, its points, and slopes that no interval may exceed. */
+/* Begin to write a location: its maps, its points, and the slopes that no interval may exceed. */
 static void *correct_open_walk(void *self, uint32_t location)
 {
     const struct correction *c = self;
@@ -337,7 +337,7 @@ static void *correct_open_walk(void *self, uint32_t location)
     warp->end = s->history.first[source + 1];
     warp->decay = correct_leave(c, 1 - c->gamma);
     warp->slope = correct_leave(c, c->options->slope);
-    ictusi_points_relax(&s->history.points); /* those of locations that are written by now */
+    ictusi_points_relax(&s->history.points); /* of the locations written so far */
     return walk;
 }
 
@@ -354,8 +354,8 @@ static uint64_t correct_walk_other(const void *self, uint64_t stamp)
 }
 
 /*
- * One thread at a time closes walks (copy_callbacks.h), so that the sums need no lock. A walk whose
- * events were not written does not count: another one follows.
+ * One thread at a time closes walks (copy_callbacks.h), so the sums need no lock. A walk whose
+ * events were not written does not count, because another one follows.
  */
 static bool correct_close_walk(void *self, void *its, bool copied)
 {
@@ -370,7 +370,7 @@ static bool correct_close_walk(void *self, void *its, bool copied)
     return good;
 }
 
-/* Sums, maxima and minima over ranks, one reduction of each; ratios travel as parts of 1e-12. */
+/* Sums, maxima and minima over the ranks. Ratios are sent as multiples of 1e-12. */
 static int correct_add_up_warps(struct correction *c)
 {
     enum { OWN_SUMS = 7 };
@@ -396,7 +396,7 @@ static int correct_add_up_warps(struct correction *c)
     err = err ? err : team->sums(team, sums, sizeof sums / sizeof *sums);
     err = err ? err : team->maxima(team, maxima, sizeof maxima / sizeof *maxima);
     err = err ? err : team->minima(team, minima, sizeof minima / sizeof *minima);
-    /* No events at all: maxima and minima would still hold the neutral elements. */
+    /* If there are no events at all, maxima and minima still hold the neutral elements. */
     if (err || sums[3] == 0) {
         return err;
     }
@@ -421,9 +421,10 @@ static int correct_add_up_warps(struct correction *c)
 }
 
 /*
- * Called when all events are written: the global offset becomes the first corrected stamp, and the
- * length what lies between it and the last. The real time that belongs to the global offset moves
- * along with it. Collective, as sums of all ranks decide: the copy asks all of them.
+ * Called when all events have been written. The global offset becomes the first corrected stamp,
+ * and the length becomes the time from there to the last one. The real time of the global offset
+ * moves along with it. Collective, because the result depends on sums over all ranks; the copy
+ * calls it on all of them.
  */
 static void correct_properties(void *self, uint64_t clock[4])
 {
@@ -444,7 +445,7 @@ static void correct_properties(void *self, uint64_t clock[4])
     }
 }
 
-/* Which threads got clocks of their own, for the output to say; NULL: none, or no memory. */
+/* The threads that got clocks of their own, as text for the output; NULL: none, or no memory. */
 static char *thread_clocks(const struct correction *c)
 {
     enum { DIGITS = 21 };
@@ -463,8 +464,8 @@ static char *thread_clocks(const struct correction *c)
 }
 
 /*
- * Times are mapped while the archive is copied: events are read a second time and are never in
- * memory together.
+ * Times are mapped while the archive is copied: events are read a second time, and are never in
+ * memory all at once.
  */
 static int correct_write_out(struct correction *c)
 {
@@ -503,7 +504,7 @@ static json_t *correct_bins_json(const uint64_t *counts, double first_edge, cons
     return list;
 }
 
-/* How much the times were changed, in ns; ratios are of an interval's own length. */
+/* How far the times were moved, in ns. Ratios are relative to the length of the interval. */
 static void report_moves(struct correction *c)
 {
     static const char *const presyncs[] = {"auto",   "none",    "offset",
@@ -553,8 +554,8 @@ static int correct_open(struct correction *c)
 }
 
 /*
- * Errors are agreed on before the first collective step and after the last one; the report is the
- * caller's, and there is none after an error.
+ * Errors are agreed on before the first collective step and after the last one. The caller owns the
+ * report; after an error there is none.
  */
 int ictusi_correct_team(const struct ictus_correct_options *options, struct team *team,
                         json_t **report, struct ictus_why *why)

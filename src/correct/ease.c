@@ -6,16 +6,18 @@
 
 #include <stdlib.h>
 
-/* Rounds at most, and how many times as far as the violations alone it may raise anything. */
+/*
+ * The largest number of rounds, and how many times farther than the violations alone they may raise
+ * anything.
+ */
 enum { EASE_ROUNDS = 24, EASE_FARTHER = 2 };
 
-/* Shifts of decades come from stamps that no clock showed, and would not stay in 64 bits.
- */
+/* Shifts of decades come from invalid stamps, and would overflow 64 bits. */
 static const int64_t ease_shift_max = INT64_MAX / 8;
 
 /*
- * Values forward, then the limits that follow from them: each round needs both anew. Cycles count
- * anew, or each would be counted once a pass. Collective over the team.
+ * A forward pass, followed by the limits that result from it; each round needs both. Cycles are
+ * counted from 0, because otherwise each would be counted once per pass. Collective over the team.
  */
 static int ease_pass(struct session *s, double decay)
 {
@@ -25,12 +27,12 @@ static int ease_pass(struct session *s, double decay)
     return err ? err : ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
 }
 
-/* What is known of the points after a round; threads fill in their locations' own. */
+/* The state of the points after a round. Threads fill in the parts of their locations. */
 struct easing_look {
     struct session *session;
     double slope;
     int64_t *lead;   /* by location: the largest shift of any point */
-    uint64_t *above; /* by location: sends in the way */
+    uint64_t *above; /* by location: sends that would exceed their limits */
 };
 
 static void ease_look_at(void *self, uint32_t l)
@@ -49,9 +51,9 @@ static void ease_look_at(void *self, uint32_t l)
 }
 
 /*
- * The largest shift of any point and how many sends are in the way, of all ranks. No value is less
- * than its time, so 0 is the least shift. Collective: all ranks get the same numbers and leave the
- * loop in the same round.
+ * Find the largest shift of any point, and the number of sends above their limits, over all ranks.
+ * No value is less than its time, so the least shift is 0. Collective: all ranks get the same
+ * numbers and leave the loop in the same round.
  */
 static int ease_look(struct easing_look *look, int64_t *largest, uint64_t *above)
 {
@@ -77,7 +79,7 @@ static void ease_set_floors(void *self, uint32_t l)
 
 /*
  * The ramps of the last round become floors of the sends below them: see causality/easing.h. Only
- * this round's forward pass may look at floors; the limits after it are those of its values.
+ * the forward pass of this round uses floors. The limits after it follow from its values alone.
  */
 static int ease_round(struct easing_look *look, double decay)
 {
@@ -90,11 +92,12 @@ static int ease_round(struct easing_look *look, double decay)
 }
 
 /*
- * A clock that stepped has no shift that is nowhere steeper than the slope: rounds would raise
- * everything around it farther and farther. Twice as far as the violations alone ask for is where
- * that is given up, and the plain passes are made again without floors. Every count and shift that
- * decides here is one of all ranks, so that they stay together. Nothing is done where no send is in
- * the way, and the values are then those of the passes before.
+ * Repeat rounds until no send is above its limit. For a clock that stepped, no shift exists that is
+ * nowhere steeper than the slope, and rounds would raise everything around it farther and farther.
+ * So the attempt is given up at twice the shift that the violations alone require, and the plain
+ * passes are repeated without floors. All counts and shifts used for decisions are taken over all
+ * ranks, so that the ranks stay together. If no send is above its limit at first, nothing is done,
+ * and the values are those of the passes before.
  */
 static int ease_by(struct easing_look *look, double decay)
 {

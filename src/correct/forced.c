@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* |new - old| / old. Intervals of 0 ticks, which any change makes infinitely longer, count as 1. */
+/*
+ * The relative change |new - old| / old. Intervals of 0 ticks, whose relative change would be
+ * infinite, count as 1 tick.
+ */
 static double interval_ratio(const struct forced_interval *i)
 {
     return fabs((double)(i->is - i->was)) / (double)(i->was > 1 ? i->was : 1);
 }
 
 /*
- * Into the list, in order; the least falls out where it is full. Of equal changes the one that came
- * first stays in front. Ranks hold neighbouring blocks of locations and are added in their order,
- * so that the list does not depend on how many there are.
+ * Insert into the sorted list; if it is full, the least one is dropped. Of equal changes, the one
+ * that came first stays in front. Ranks hold neighbouring blocks of locations and are added in
+ * order, so the list does not depend on the number of ranks.
  */
 static void forced_list(struct forced *forced, const struct forced_interval *interval)
 {
@@ -36,7 +39,7 @@ static void forced_list(struct forced *forced, const struct forced_interval *int
     forced->list[at] = *interval;
 }
 
-/* All are counted, the largest are listed. */
+/* All intervals are counted; the largest are listed. */
 void ictusi_forced_keep(struct forced *forced, const struct forced_interval *interval)
 {
     forced->count++;
@@ -52,8 +55,9 @@ void ictusi_forced_add(struct forced *sum, const struct forced *part)
 }
 
 /*
- * Each rank fills in its own part of a table, whose sum is the whole. Collective, and agreed on
- * before the sums: a rank that has no memory would be missing in them.
+ * Each rank fills in its own part of a table, and the sum over the ranks is the whole table.
+ * Collective. Whether all ranks have memory is agreed on first, because a rank without it could not
+ * take part.
  */
 int ictusi_forced_share(struct forced *forced, struct team *team)
 {
@@ -62,8 +66,8 @@ int ictusi_forced_share(struct forced *forced, struct team *team)
         return ICTUS_OK;
     }
     /*
-     * How many there are, how many of them are listed, and the list. Fields travel as bits: each
-     * cell has one rank that is not 0 there.
+     * Each row holds the number of intervals, the number listed, and the list. Fields are copied
+     * bit by bit, which is safe because in each cell only one rank is not 0.
      */
     const uint64_t row = FORCED_LISTED * FIELDS + 2;
     uint64_t *table = calloc(row * (uint64_t)team->size, sizeof *table);
@@ -91,8 +95,8 @@ int ictusi_forced_share(struct forced *forced, struct team *team)
 }
 
 /*
- * With the error of the clock at that instant, by which a reader can tell whether the change is
- * more than the clock was known to.
+ * Each interval is reported with the error of the clock at that instant, which shows whether the
+ * change exceeds the uncertainty of the clock.
  */
 void ictusi_forced_json(const struct forced *forced, const struct trace *trace,
                         const struct clock_fit *fit, json_t *object)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Intervals between neighbouring events that the correction had to change by more than was asked.
+/*
+ * Intervals between neighbouring events that the correction had to change by more than requested.
  */
 #ifndef ICTUS_CORRECT_FORCED_H
 #define ICTUS_CORRECT_FORCED_H
@@ -13,20 +14,21 @@ struct trace;
 
 enum { FORCED_LISTED = 32 };
 
-/* Where it begins in the output, and its length before and after: all ticks. */
+/* Where the interval begins in the output, and its length before and after, in ticks. */
 struct forced_interval {
     int64_t at, was, is;
     int64_t location;
 };
 
 struct forced {
-    double slope;   /* that was asked */
-    uint64_t count; /* of all */
+    double slope;   /* as requested */
+    uint64_t count; /* of all intervals, including those not listed */
     uint32_t listed;
-    struct forced_interval list[FORCED_LISTED]; /* the largest changes in proportion, these first */
+    /* the largest relative changes, in descending order */
+    struct forced_interval list[FORCED_LISTED];
 };
 
-/* Look at an interval that changed. The rounding of both ends, here and before, is no change. */
+/* Whether a change exceeds the slope. Rounding of both ends, before and after, does not count. */
 static inline bool forced_is(const struct forced *forced, int64_t was, int64_t is)
 {
     const double change = was > is ? (double)(was - is) : (double)(is - was);
@@ -35,13 +37,13 @@ static inline bool forced_is(const struct forced *forced, int64_t was, int64_t i
 
 void ictusi_forced_keep(struct forced *forced, const struct forced_interval *interval);
 
-/* Add a part's. */
+/* Add the intervals of another part. */
 void ictusi_forced_add(struct forced *sum, const struct forced *part);
 
-/* The list of all ranks. Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
+/* Merge the lists of all ranks. Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
 int ictusi_forced_share(struct forced *forced, struct team *team);
 
-/* Add "forced_intervals" and, where there are any, "forced". */
+/* Add "forced_intervals" and, if there are any, "forced". */
 void ictusi_forced_json(const struct forced *forced, const struct trace *trace,
                         const struct clock_fit *fit, json_t *object);
 

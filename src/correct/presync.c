@@ -7,21 +7,25 @@
 #include <stdlib.h>
 
 /*
- * Recorders write a standard deviation of 0 and mean "unknown". Offsets measured by the fastest of
- * some ping-pongs are good to a fraction of the network's latency.
+ * The standard deviation assumed for offsets with a recorded value of 0, which recorders write for
+ * "unknown". An offset taken from the fastest of several ping-pongs is accurate to a fraction of
+ * the network's latency.
  */
 static const double unknown_sd_s = 250e-9;
 
-/* Standard deviations beyond these, in ticks, are none; their weights still are numbers. */
+/*
+ * Standard deviations outside these limits (ticks) count as unknown, because their weights would no
+ * longer be finite numbers.
+ */
 static const double least_sd = 1e-3;
 static const double most_sd = 0x1p62;
 
-/* A slope is believed from this many of its standard deviations on. */
+/* A slope is used only if it is at least this many of its standard deviations. */
 static const double significant = 2.0;
 
 /*
- * A single line through (from, offset). Whole ticks are kept as an integer and only the rest as a
- * double: times since 1970 in ns need 61 bits, a double has 53. The map owns its pieces.
+ * A single line through (from, offset). Whole ticks are stored as an integer and only the rest as a
+ * double, because times since 1970 in ns need 61 bits and a double has 53. The map owns its pieces.
  */
 static int presync_one_piece(struct clock_map *map, int64_t from, double offset, double slope)
 {
@@ -36,9 +40,9 @@ static int presync_one_piece(struct clock_map *map, int64_t from, double offset,
 }
 
 /*
- * Each piece goes through both of its knots. The last one goes on beyond its end and the first one
- * before its beginning, since stamps lie outside of the knots, too. Times have to rise, or a slope
- * would be a division by 0.
+ * Each piece goes through its two knots. The first and last pieces extend beyond them, since stamps
+ * also lie outside the knots. Times must increase, because otherwise a slope would be a division by
+ * 0.
  */
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count)
@@ -61,9 +65,9 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
 }
 
 /*
- * As OTF2's own readers do: straight between records, and on beyond the first and last. A record
- * that is not later than the one before is left out, because a line cannot go through two offsets
- * at one instant.
+ * Like OTF2's own readers: linear between records, and extended beyond the first and last. A record
+ * that is not later than its predecessor is left out, because no line goes through two offsets at
+ * one instant.
  */
 static int presync_as_archive(struct clock_map *map, const struct layout_location *location)
 {
@@ -75,7 +79,7 @@ static int presync_as_archive(struct clock_map *map, const struct layout_locatio
         free(offsets);
         return ICTUS_ERR_NOMEM;
     }
-    /* Relative to the first, so that no digit of a large offset is lost in a double. */
+    /* Relative to the first offset, so that a large offset loses no digits in a double. */
     const int64_t base = location->offsets[0].offset;
     for (uint32_t i = 0; i < location->offset_count; i++) {
         const int64_t time = (int64_t)location->offsets[i].time;
@@ -93,24 +97,24 @@ static int presync_as_archive(struct clock_map *map, const struct layout_locatio
     return err;
 }
 
-/* Standard deviation of an offset, in ticks. */
+/* The standard deviation of an offset, in ticks. */
 static double offset_sd(const struct clock_offset *o, double resolution)
 {
     const bool known = o->sd >= least_sd && o->sd <= most_sd;
     return known ? o->sd : unknown_sd_s * resolution;
 }
 
-/* Weighted sums for the normal equations of a line: w, w t, w o, w t t, w t o. */
+/* The weighted sums for the normal equations of a line: w, w t, w o, w t t, w t o. */
 struct line_fit {
     double sw, st, so, stt, sto;
 };
 
 /*
- * Weighted least squares; the slope only where it stands out of its own uncertainty. spread is sum
- * of w (t - mean t)^2, so the slope's standard deviation is 1 / sqrt(spread). The piece begins at
- * the mean time, where an error of the slope moves nothing. Times and offsets count from the first
- * record: squares of nanoseconds since 1970 would leave no digit of a double for how far the
- * records lie apart.
+ * Weighted least squares. The slope is used only if it is significant. spread is the sum of w (t -
+ * mean t)^2, so the standard deviation of the slope is 1 / sqrt(spread). The piece begins at the
+ * mean time, where an error of the slope has no effect. Times and offsets are relative to the first
+ * record: the squares of nanoseconds since 1970 would leave no digits of a double for the distances
+ * between records.
  */
 static int presync_as_line(struct clock_map *map, const struct layout_location *location,
                            double resolution, bool sloped)
@@ -146,8 +150,8 @@ static int presync_as_line(struct clock_map *map, const struct layout_location *
 }
 
 /*
- * How far the offsets are from their line, as a multiple of what their errors explain: the sum of
- * squares in standard deviations over the degrees of freedom, n - 2 (reduced chi square).
+ * How far the offsets are from their line, relative to their stated errors: the reduced chi square,
+ * which is the sum of squares in standard deviations over the n - 2 degrees of freedom.
  */
 static double line_misfit(const struct clock_map *line, const struct layout_location *location,
                           double resolution)
@@ -161,27 +165,29 @@ static double line_misfit(const struct clock_map *line, const struct layout_loca
         const double r = (double)rest / offset_sd(o, resolution);
         sum += r * r;
     }
-    /* Two offsets cannot miss a line by anything but a slope that they do not prove. */
+    /*
+     * A line through two offsets leaves no residual except through a slope that is not significant.
+     */
     return location->offset_count > 2 ? sum / (location->offset_count - 2) : 0;
 }
 
 /*
- * What is most likely true between an archive's offsets: the line through two that span the run,
- * pieces where more of them are not on a line, else the line that is nearest to them. Offsets span
- * the run where they cover half of it: a line through them is then extended by no more than its own
- * length.
+ * The most likely map between an archive's offsets: the line through two offsets that span the run;
+ * a chain of pieces, if there are more offsets and they do not fit a line; or else the
+ * least-squares line. Offsets span the run if they cover at least half of it, so that a line
+ * through them is extended by no more than its own length.
  */
 static int presync_as_likely(struct clock_map *map, const struct layout_location *location,
                              const struct layout *layout)
 {
-    /* Of a reduced chi square, which is about 1 where the offsets err as much as they say. */
+    /* The limit for the reduced chi square, which is about 1 if the stated errors are right. */
     const double bent = 3;
     const uint32_t n = location->offset_count;
     const uint64_t span = location->offsets[n - 1].time - location->offsets[0].time;
     const double resolution = (double)layout->resolution;
     const bool spans = n > 1 && location->offsets[n - 1].time > location->offsets[0].time &&
                        span >= layout->length / 2;
-    /* Who gives no errors means the line between the two. */
+    /* A recorder that states no errors expects the line between its two offsets. */
     if (spans && n == 2 && !(location->offsets[0].sd > 0)) {
         return presync_as_archive(map, location);
     }
@@ -194,9 +200,9 @@ static int presync_as_likely(struct clock_map *map, const struct layout_location
 }
 
 /*
- * A location without offsets keeps its stamps: nothing is known of its clock. What messages tell
- * beyond the offsets is fitted on top of these maps (clock_fit.h). Maps that are not made yet have
- * no pieces, so that all may be freed at any point.
+ * Make the maps. A location without offsets keeps its stamps, since nothing is known about its
+ * clock. What the messages show in addition is fitted on top of these maps (clock_fit.h). Maps that
+ * have not been made yet have no pieces, so all of them can be freed at any point.
  */
 int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps)
 {
@@ -256,7 +262,8 @@ double ictusi_clock_maps_bend(const struct clock_map *maps, uint64_t count)
 }
 
 /*
- * All maps alike: what happened before what depends on differences of times alone, and these stay.
+ * Raise all maps alike. The happened-before relation depends on time differences only, and these do
+ * not change.
  */
 void ictusi_clock_maps_raise(struct clock_map *maps, uint64_t count, int64_t ticks)
 {

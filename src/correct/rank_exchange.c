@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The values of messages between ranks, in rounds of bounded size. */
+/* Exchanges the values of messages between ranks, in rounds of bounded size. */
 #include "correct/rank_exchange.h"
 
 #include "causality/flow_state.h"
@@ -7,14 +7,14 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* Values that a rank sends in one round, over all others; at least a few to each. */
+/* How many values a rank sends in one round to all others together, and at least to each. */
 enum { ROUND_VALUES = 1 << 17, ROUND_LEAST = 256 };
 
-/* One exchange under way. */
+/* One exchange in progress. */
 struct exchange {
     struct crossings *crossings;
     struct flow *flow;
-    uint32_t location; /* that the last point belongs to */
+    uint32_t location; /* of the last point */
 };
 
 int ictusi_ranks_agree(MPI_Comm comm, int err)
@@ -38,9 +38,9 @@ int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int
 }
 
 /*
- * Rounds are of bounded size so that memory does not grow with the trace: 2^17 values of 8 bytes
- * are 1 MB, whatever the number of ranks, but at least 256 to each, or rounds would be all latency.
- * counts, starts and in_counts share one piece of memory.
+ * Rounds have a bounded size, so that memory does not grow with the trace: 2^17 values of 8 bytes
+ * are 1 MB, whatever the number of ranks. But each rank is sent at least 256 values, because
+ * shorter rounds would be dominated by latency. counts, starts and in_counts share one allocation.
  */
 static int rank_exchange_make_room(struct crossings *c)
 {
@@ -62,8 +62,8 @@ static int rank_exchange_make_room(struct crossings *c)
 }
 
 /*
- * The longest list decides over the rounds of all ranks: who has fewer sends nothing in the last
- * ones, but must not stay away from a collective call.
+ * The longest list of any pair determines the number of rounds for all ranks. A rank with fewer
+ * values sends nothing in the last rounds, but must still take part in the collective call.
  */
 int ictusi_crossings_ready(struct crossings *c, MPI_Comm comm)
 {
@@ -92,7 +92,10 @@ void ictusi_crossings_fini(struct crossings *c)
     *c = (struct crossings){.size = 0};
 }
 
-/* Where points come in runs of one location, as sends do, it is found at once. */
+/*
+ * The location of a point. Points come in runs of one location, as sends do, so it is mostly that
+ * of the last point.
+ */
 static uint32_t rank_exchange_location_of(struct exchange *x, uint32_t point)
 {
     const struct history *history = x->flow->graph->history;
@@ -102,7 +105,7 @@ static uint32_t rank_exchange_location_of(struct exchange *x, uint32_t point)
     return x->location;
 }
 
-/* How much of a list for one rank falls into a round. */
+/* How much of the list for one rank belongs to a round. */
 static int rank_exchange_share_of(const struct crossing_list *list, int rank, uint64_t piece,
                                   uint64_t round)
 {
@@ -113,9 +116,9 @@ static int rank_exchange_share_of(const struct crossing_list *list, int rank, ui
 }
 
 /*
- * The values that the other rank waits for, in the order of the list, so that no word is lost about
- * which is whose. Under FLOW_CLOCK the sender adds mu, since latency_of() asks for both ends and
- * the receiver would have to look up where the send was.
+ * Pack the values that the other rank waits for, in the order of the list, so that no message needs
+ * to say which value is which. For FLOW_CLOCK the sender adds mu, because latency_of() needs both
+ * ends and the receiver would have to look up the location of the send.
  */
 static void round_pack(struct exchange *x, const struct crossing_list *list, int rank,
                        uint64_t round)
@@ -139,8 +142,8 @@ static void round_pack(struct exchange *x, const struct crossing_list *list, int
 }
 
 /*
- * The inverse of round_pack(): a bound C(s) + mu for a receive (FLOW_CLOCK), the stamp of the send
- * for whoever counts (FLOW_CHECK), or LC(r), from which the limit of a send is LC(r) - mu.
+ * The inverse of round_pack(). The value is a bound C(s) + mu for a receive (FLOW_CLOCK), the stamp
+ * of the send (FLOW_CHECK), or LC(r), from which the limit of a send is LC(r) - mu (FLOW_LIMIT).
  */
 static void value_take(struct exchange *x, uint32_t point, int64_t value)
 {
@@ -159,7 +162,7 @@ static void value_take(struct exchange *x, uint32_t point, int64_t value)
     }
 }
 
-/* Points of a list are spread over memory; each is asked for some steps before it is needed. */
+/* The points of a list are scattered over memory, so each is prefetched some steps in advance. */
 static void round_unpack(struct exchange *x, const struct crossing_list *list, int rank,
                          uint64_t round)
 {
@@ -179,8 +182,8 @@ static void round_unpack(struct exchange *x, const struct crossing_list *list, i
 }
 
 /*
- * Limits go from receives back to sends, everything else from sends to receives. Counts of both
- * sides follow from the lists alone, so no round begins with an exchange of counts.
+ * Limits go from receives back to sends, everything else from sends to receives. Both sides know
+ * the counts from the lists, so rounds need no exchange of counts.
  */
 static int rank_exchange_run_round(struct exchange *x, uint64_t round)
 {
@@ -208,8 +211,8 @@ int ictusi_crossings_exchange(struct crossings *c, struct flow *flow)
     struct exchange x = {.crossings = c, .flow = flow};
     int err = ICTUS_OK;
     /*
-     * All ranks make as many rounds as the longest list of any pair takes, with empty shares where
-     * their own lists have ended: the Alltoallv is collective.
+     * All ranks make as many rounds as the longest list of any pair takes, with empty shares once
+     * their own lists have ended, because the Alltoallv is collective.
      */
     for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
         err = rank_exchange_run_round(&x, round);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of the trace between locations of different MPI ranks: both sides list them in one
- * order, so that where all values are known they cross in bulk, without a word about which is
+ * Messages of the trace between locations of different MPI ranks. Both sides list them in the same
+ * order. So when all values are known, they can be exchanged in bulk, without saying which is
  * which.
  */
 #ifndef ICTUS_CORRECT_RANK_EXCHANGE_H
@@ -11,36 +11,40 @@
 
 #include <mpi.h>
 
-/* The points of this rank, those of one other rank after the other. */
+/* Points of this rank, grouped by the other rank. */
 struct crossing_list {
     uint32_t *points;
-    uint64_t *starts; /* by rank; one more than there are ranks */
+    uint64_t *starts; /* by rank: where its points begin; one entry more than there are ranks */
 };
 
 struct crossings {
     struct crossing_list sends, receives;
-    uint64_t longest; /* list of any two ranks: all ranks exchange in as many rounds */
-    uint64_t piece;   /* values to a rank in a round */
+    uint64_t longest; /* of all lists between two ranks: determines the number of rounds */
+    uint64_t piece;   /* values per rank and round */
     int *counts, *starts, *in_counts;
     int64_t *out, *in;
     int size;
     MPI_Comm comm;
 };
 
-/* The least of all ranks' errors, which are negative: every rank's. Collective. */
+/* The worst error of all ranks: the minimum, since errors are negative. Collective. */
 int ictusi_ranks_agree(MPI_Comm comm, int err);
 
-/* Room for a list of so many points by rank, which are then filled in. Errors: ICTUS_ERR_NOMEM. */
+/*
+ * Allocate a list of this many points per rank, which the caller fills in. Errors: ICTUS_ERR_NOMEM.
+ */
 int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int ranks);
 
-/* All lists are filled: agree on the rounds. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
+/*
+ * Call when all lists are filled in; agrees on the rounds. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI.
+ */
 int ictusi_crossings_ready(struct crossings *crossings, MPI_Comm comm);
 void ictusi_crossings_fini(struct crossings *crossings);
 
 /*
- * Bring values across: FLOW_CHECK from the sends, which the observer is told of; FLOW_LIMIT from
- * the receives, as limits of the sends; FLOW_CLOCK C(s) + mu from the sends into the receives'
- * notes. Collective. Errors: ICTUS_ERR_MPI.
+ * Exchange values. FLOW_CHECK: from the sends, reported to the observer. FLOW_LIMIT: from the
+ * receives, as limits of the sends. FLOW_CLOCK: C(s) + mu from the sends, into the notes of the
+ * receives. Collective. Errors: ICTUS_ERR_MPI.
  */
 int ictusi_crossings_exchange(struct crossings *crossings, struct flow *flow);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank tells each other rank which of its channels lead there, and how many sends they hold; the
- * other answers with the receives. What all messages of a channel share is said once.
+ * Each rank tells each other rank which of its channels lead there and how many sends they hold.
+ * The other rank answers with the receives. What all messages of a channel have in common is sent
+ * once.
  */
 #include "correct/rank_matching.h"
 
@@ -11,21 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A channel from one rank to another. */
+/* A channel from one rank to another, as announced to the receiving rank. */
 struct lead {
     uint32_t comm, tag, sender, receiver, sends;
     struct reach reach; /* of the sends */
 };
 
-/* A receive: the answer to a send. Without one location is LAYOUT_NONE, or 0 for what is left out.
+/*
+ * A receive, in answer to a send. location is LAYOUT_NONE if there is no receive, and 0 for a send
+ * that is left out.
  */
 struct answer {
     uint32_t point, location;
 };
 
 /*
- * Records on their way to all ranks or from them, grouped by rank. counts and starts are those of
- * MPI_Alltoallv, in records; a post owns all three arrays.
+ * Records that are exchanged with all ranks, grouped by rank. counts and starts are those of
+ * MPI_Alltoallv, in units of records. A post owns all three arrays.
  */
 struct post {
     char *records;
@@ -41,11 +44,11 @@ struct rank_matching {
     struct post leads_out, leads_in;
     struct post sends_out, sends_in; /* the location of each send */
     struct post answers_out, answers_in;
-    struct post met_out, met_in; /* the receive of each send that has one */
-    uint32_t *points;            /* the sends, as in sends_out */
+    struct post met_out, met_in; /* the receive of each matched send */
+    uint32_t *points;            /* the sends, in the order of sends_out */
 };
 
-/* Counts begin at 0; starts follow from them, records when both are known. */
+/* Counts begin at 0. Starts follow from them, and the records from both. */
 static int post_init(struct post *post, int ranks, size_t size)
 {
     post->size = size;
@@ -62,8 +65,8 @@ static void post_fini(struct post *post)
 }
 
 /*
- * The counts are known: make room. Starts have to fit into an int, and so each is looked at before
- * it is stored.
+ * Allocate, once the counts are known. Starts must fit into an int, so each is checked before it is
+ * stored.
  */
 static int post_room(struct post *post, int ranks)
 {
@@ -80,7 +83,7 @@ static int post_room(struct post *post, int ranks)
 }
 
 /*
- * The counts come first, since Alltoallv must know them; all ranks fail together from here on.
+ * The counts are exchanged first, since Alltoallv needs them. From here on all ranks fail together.
  * Collective.
  */
 static int post_exchange_counts(struct rank_matching *m, const struct post *out, struct post *in)
@@ -91,9 +94,9 @@ static int post_exchange_counts(struct rank_matching *m, const struct post *out,
 }
 
 /*
- * Records travel as contiguous bytes: counts and displacements then are numbers of records, and an
- * int reaches as many times further as a record has bytes. Ranks of one job have one byte order.
- * Collective.
+ * Records are sent as a contiguous datatype. Counts and displacements are then in units of records,
+ * which extends the range of an int by the size of a record. The ranks of one job share a byte
+ * order. Collective.
  */
 static int post_exchange(struct rank_matching *m, const struct post *out, struct post *in)
 {
@@ -106,7 +109,7 @@ static int post_exchange(struct rank_matching *m, const struct post *out, struct
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* A channel has one sender and one receiver, so it crosses ranks as a whole or not at all. */
+/* A channel has one sender and one receiver, so it crosses ranks either entirely or not at all. */
 static bool channel_leaves(const struct share *share, const struct channel *channel)
 {
     return share->mine[channel->sender] && !share->mine[channel->receiver];
@@ -117,7 +120,7 @@ static bool channel_arrives(const struct share *share, const struct channel *cha
     return share->mine[channel->receiver] && !share->mine[channel->sender];
 }
 
-/* How much goes where, and room for it. */
+/* Count what goes to each rank, and allocate room for it. */
 static int rank_matching_count_sends(struct rank_matching *m)
 {
     const struct share *share = m->graph->share;
@@ -135,8 +138,8 @@ static int rank_matching_count_sends(struct rank_matching *m)
 }
 
 /*
- * One channel's sends, in their order, from index at on. They lose their links. A link is needed
- * again at once: it is to lead to the receive.
+ * Write one channel's sends in order, from index at. Their chain links are removed, because the
+ * links will then lead to the receives.
  */
 static void rank_matching_write_channel(struct rank_matching *m, const struct channel *c, int at)
 {
@@ -153,8 +156,8 @@ static void rank_matching_write_channel(struct rank_matching *m, const struct ch
 }
 
 /*
- * All sends to other ranks, channel by channel. Each rank has two cursors, for its next lead and
- * for its next send. The sends lie in the order of the leads, so that a lead need not say where its
+ * Write all sends to other ranks, channel by channel. Each rank has two cursors: for its next lead,
+ * and for its next send. The sends are in the order of the leads, so a lead need not say where its
  * own begin.
  */
 static int rank_matching_write_sends(struct rank_matching *m)
@@ -191,10 +194,10 @@ static int rank_matching_write_sends(struct rank_matching *m)
 }
 
 /*
- * Give a channel's sends from elsewhere its receives, and answer. A lead without a channel here has
- * no receives; it still gets answers, since the sender counts on one a send. Of a channel that is
- * cut the first pairs hold from the beginning and the last from the end (stretches.h). What lies
- * between is skipped on both sides.
+ * Pair the sends of a channel on another rank with its receives here, and answer. If there is no
+ * such channel here, there are no receives; the answers are still written, because the sender
+ * expects one per send. In a channel with recording gaps, the first pairs hold from the beginning
+ * and the last ones from the end (stretches.h). The messages in between are skipped on both sides.
  */
 static void channel_meet(struct rank_matching *m, const struct lead *lead, const uint32_t *senders,
                          struct answer *answers)
@@ -227,15 +230,18 @@ static void channel_meet(struct rank_matching *m, const struct lead *lead, const
         answers[i] = (struct answer){receive, c->mixed ? ictusi_match_location(matching, receive)
                                                        : c->receive_location};
         c->receives.head = graph->history->points.link[receive];
-        /* Which send it is nobody asks: values come in the order of the crossings. */
+        /*
+         * The receive does not need to know which send it is, because values come in the order of
+         * the crossings.
+         */
         ictusi_graph_pair(graph, NODE_REMOTE, receive, senders[i], answers[i].location);
         graph->messages++;
     }
 }
 
 /*
- * Those that no send has met. In a channel that is cut their sends may just not have been recorded,
- * so they are left out instead of being called unmatched.
+ * Drop the receives that no send has matched. In a channel with recording gaps, their sends may
+ * just not have been recorded, so they count as left out and not as unmatched.
  */
 static void rank_matching_drop_receives(struct graph *graph, struct channel *c)
 {
@@ -247,9 +253,10 @@ static void rank_matching_drop_receives(struct graph *graph, struct channel *c)
 }
 
 /*
- * Sends that came from other ranks meet the receives here, in the order of their channel. Each send
- * has one answer: counts of answers are those of the sends the other way and need no exchange.
- * Receives are put in order before the first lead comes, and dropped after the last.
+ * Pair the sends from other ranks with the receives here, in the order of their channel. Each send
+ * has one answer, so the counts of the answers are those of the sends, in the opposite direction,
+ * and need no exchange. Receives are sorted before the first lead is processed, and dropped after
+ * the last one.
  */
 static int matching_meet(struct rank_matching *m)
 {
@@ -265,7 +272,7 @@ static int matching_meet(struct rank_matching *m)
             err = ictusi_connect_order(graph, &matching->channels[i]);
         }
     }
-    uint64_t at = 0; /* leads and sends of a rank lie in one order */
+    uint64_t at = 0; /* leads and sends of a rank are in the same order */
     for (uint64_t i = 0; i < m->leads_in.total && !err; i++) {
         struct lead lead;
         memcpy(&lead, m->leads_in.records + i * sizeof lead, sizeof lead);
@@ -282,8 +289,8 @@ static int matching_meet(struct rank_matching *m)
 }
 
 /*
- * Connect the sends with what the other ranks answered. Answer i is that of send i: answers come
- * back in the order in which the sends went.
+ * Connect the sends with the answers of the other ranks. Answer i belongs to send i, because
+ * answers come back in the order in which the sends were sent.
  */
 static int rank_matching_take_answers(struct rank_matching *m)
 {
@@ -307,7 +314,7 @@ static int rank_matching_take_answers(struct rank_matching *m)
     return ICTUS_OK;
 }
 
-/* The rank and point that the other end of a send is, if it is on another rank. */
+/* The rank and point at the other end of a send, if that is on another rank, else NULL. */
 static const struct remote *rank_matching_send_met(const struct graph *graph, uint64_t point)
 {
     const struct points *points = &graph->history->points;
@@ -328,7 +335,9 @@ static int rank_matching_make_list(struct crossing_list *list, const struct post
     return err;
 }
 
-/* In the order of the senders' points, in which each exchange then goes through memory. */
+/*
+ * List the sends in the order of their points, so that each exchange goes through memory in order.
+ */
 static int rank_matching_list_sends(struct rank_matching *m, struct crossing_list *list)
 {
     const struct graph *graph = m->graph;
@@ -353,7 +362,8 @@ static int rank_matching_list_sends(struct rank_matching *m, struct crossing_lis
 }
 
 /*
- * Both sides list their crossings in the sender's order, so that values alone have to travel later.
+ * Both sides list their crossings in the sender's order, so that later only values need to be
+ * exchanged.
  */
 static int rank_matching_list_crossings(struct rank_matching *m, struct crossings *crossings)
 {
@@ -371,9 +381,9 @@ static int rank_matching_list_crossings(struct rank_matching *m, struct crossing
 }
 
 /*
- * leads and sends -> receivers, who pair them (matching_meet()) -> answers -> senders, who know
- * their receives then -> met, the final order of crossings -> receivers. Each arrow is one
- * Alltoallv, and an error on any rank ends all of them before the next one.
+ * leads and sends -> receivers, which pair them (matching_meet()) -> answers -> senders, which then
+ * know their receives -> met, the final order of crossings -> receivers. Each arrow is one
+ * Alltoallv. An error on any rank ends the sequence on all of them before the next one.
  */
 static int matching_run(struct rank_matching *m, struct crossings *crossings)
 {
@@ -392,8 +402,9 @@ static int matching_run(struct rank_matching *m, struct crossings *crossings)
 }
 
 /*
- * All counts are made before the ranks agree for the first time, so that an error of one ends all.
- * What is sent lives until the end of this call; only the graph and the lists of crossings stay.
+ * All counts are allocated before the ranks agree for the first time, so that an error on one ends
+ * all. What is sent lives until the end of this call; only the graph and the lists of crossings
+ * remain.
  */
 int ictusi_rank_matching_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
 {

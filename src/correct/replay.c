@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parallel replay (B07 5.2): a team of MPI ranks, each with some of the locations. What they
- * must tell each other before the first value flows: how many collectives there are, where their
- * nodes are, and which send belongs to which receive.
+ * The parallel replay (B07 5.2): a team of MPI ranks, each with some of the locations. Before the
+ * first value flows, they must agree on how many collectives there are, where their nodes are, and
+ * which send belongs to which receive.
  */
 #include "correct/correct.h"
 #include "correct/rank_matching.h"
@@ -22,7 +22,7 @@ static int team_agree(struct team *team, int err)
     return ictusi_ranks_agree(ictusi_transport_team(team)->comm, err);
 }
 
-/* Reduce in pieces that MPI's int counts can name. */
+/* Reduce in pieces whose size fits into MPI's int counts. */
 static int team_reduce(struct team *team, void *values, uint64_t count, MPI_Datatype type,
                        MPI_Op op, size_t size)
 {
@@ -64,8 +64,8 @@ static int team_broadcast(struct team *team, void *bytes, uint64_t count)
 }
 
 /*
- * Reduce 32-bit numbers as 64-bit ones: MPICH 4.0 takes the minimum of MPI_UINT32_T as if it were
- * signed, and UINT32_MAX stands for "nothing to say" here.
+ * Reduce 32-bit numbers as 64-bit ones, because MPICH 4.0 takes the minimum of MPI_UINT32_T as if
+ * it were signed, and UINT32_MAX means "no value" here.
  */
 static int team_reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_Op op)
 {
@@ -86,7 +86,7 @@ static int team_reduce_u32(struct team *team, uint32_t *values, uint64_t count, 
 }
 
 /*
- * OTF2 writes the definitions of a parallel archive by collective calls of its own, on the team's
+ * OTF2 writes the definitions of a parallel archive with collective calls of its own, on the team's
  * communicator.
  */
 static int team_attach(struct team *team, void *archive)
@@ -98,8 +98,8 @@ static int team_attach(struct team *team, void *archive)
 }
 
 /*
- * Collective calls of each communicator that all of this rank's members have. The least counts,
- * since a call that one member lacks is nobody's.
+ * For each communicator, the number of collective calls that all of this rank's members have. The
+ * minimum counts, because a call that one member lacks is complete for nobody.
  */
 static void replay_count_calls(const struct history *history, const struct share *share,
                                uint32_t *calls)
@@ -112,8 +112,8 @@ static void replay_count_calls(const struct history *history, const struct share
         for (uint32_t k = 0; comm->members && k < comm->size_a + comm->size_b; k++) {
             const uint32_t location = comm->members[k];
             /*
-             * A member that the archive does not hold has recorded no call: none of this
-             * communicator's can be complete.
+             * A member that the archive does not contain has recorded no call, so no call on this
+             * communicator can be complete.
              */
             if (location == LAYOUT_NONE) {
                 calls[i] = 0;
@@ -128,17 +128,17 @@ static void replay_count_calls(const struct history *history, const struct share
     }
 }
 
-/* What all ranks say of each call: one entry per call of each communicator in a row. */
+/* What the ranks recorded about each call: one entry per call, for all communicators in a row. */
 struct calls_said {
     uint64_t count;
     uint32_t *op_low, *op_high, *root, *sums, *bases;
 };
 
 /*
- * Each rank writes what its own members said; the reductions in replay_exchange_said() then show
- * whether all said the same: the least and the largest operation are equal where they do. A rank
- * without a member leaves the neutral elements of minimum (all ones), maximum and sum (0). A broken
- * call says 0 and 255, which never agree.
+ * Each rank writes what its own members recorded. The reductions in replay_exchange_said() then
+ * show whether all agree: the least and the largest operation are then equal. A rank without a
+ * member leaves the neutral elements of the minimum (all ones), maximum and sum (0). A broken call
+ * writes 0 and 255, which never agree.
  */
 static void replay_say_calls(const struct history *history, const struct agreement *agreements,
                              struct calls_said *said)
@@ -165,7 +165,7 @@ static void replay_say_calls(const struct history *history, const struct agreeme
     }
 }
 
-/* Four reductions over all calls of all communicators, instead of one message a call. */
+/* Four reductions over all calls of all communicators, instead of one message per call. */
 static int replay_exchange_said(struct team *team, struct calls_said *said)
 {
     int err = team_reduce_u32(team, said->op_low, said->count, MPI_MIN);
@@ -175,8 +175,8 @@ static int replay_exchange_said(struct team *team, struct calls_said *said)
 }
 
 /*
- * Divide the rows among the communicators, and compute where this rank's nodes will lie. The rows
- * remain those of `said`.
+ * Divide the entries among the communicators, and compute where this rank's nodes will be. The
+ * entries still belong to `said`.
  */
 static void calls_divide(struct team *team, const struct history *history,
                          const struct share *share, const uint32_t *calls,
@@ -198,15 +198,15 @@ static void calls_divide(struct team *team, const struct history *history,
         a->base = said->bases + i * (uint64_t)team->size;
         own_bases[i] = base;
         /*
-         * Nodes of one rank lie one communicator after the other, and within it call by call: node
-         * of call k = base + slots k. The others need only the base to name any of them.
+         * The nodes of one rank are ordered by communicator, and then by call: call k begins at
+         * node base + slots k. So other ranks need only the base to refer to any of them.
          */
         base += slots * (uint32_t)a->calls;
         at += a->calls;
     }
 }
 
-/* Rows of all communicators lie one after the other, so that one reduction takes them all. */
+/* Allocate entries for all communicators in one row, so that one reduction covers all of them. */
 static int replay_make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n, int ranks)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -222,7 +222,7 @@ static int replay_make_rows(struct calls_said *said, const uint32_t *calls, uint
                : ICTUS_ERR_NOMEM;
 }
 
-/* Tell all ranks where this one's nodes begin. */
+/* Tell all ranks where this rank's nodes begin. */
 static int replay_exchange_bases(struct team *team, uint32_t *own, uint64_t n,
                                  struct agreement *agreements)
 {
@@ -241,8 +241,8 @@ static int replay_exchange_bases(struct team *team, uint32_t *own, uint64_t n,
 }
 
 /*
- * In this order, because each step needs the one before: how many calls of each communicator all
- * ranks have, room for that many, what they are, and where their nodes will be.
+ * The order matters, because each step needs the one before: the number of calls on each
+ * communicator that all ranks have, room for them, what they are, and where their nodes will be.
  */
 static int replay_agree_on_collectives(struct team *team, const struct history *history,
                                        const struct share *share, struct agreement *agreements,
@@ -267,9 +267,9 @@ static int replay_agree_on_collectives(struct team *team, const struct history *
 }
 
 /*
- * Sizes that one rank's locations recorded hold for all: else ranks would build different
- * collectives. What was agreed on is needed no longer than until the graph stands. Collective, as
- * all here.
+ * If one rank's locations recorded sizes, that applies to all ranks; otherwise ranks would build
+ * different collectives. What was agreed on is needed only until the graph is complete. Collective,
+ * like everything here.
  */
 static int team_connect(struct team *team, struct graph *graph, struct history *history,
                         const struct share *share)
@@ -301,8 +301,8 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
 }
 
 /*
- * The first rank that knows the reason tells the others. Errors are agreed on, so that all ranks
- * come here together.
+ * The first rank that knows the reason tells the others. Errors are agreed on, so all ranks come
+ * here together.
  */
 static void replay_share_reason(const struct mpi_team *team, int own, struct ictus_why *why)
 {
@@ -314,7 +314,9 @@ static void replay_share_reason(const struct mpi_team *team, int own, struct ict
     }
 }
 
-/* What is not a message while values flow; for those see ictusi_transport_init(). */
+/*
+ * The collective functions of a team. For messages while values flow see ictusi_transport_init().
+ */
 static void team_fill(struct team *team)
 {
     team->agree = team_agree;
@@ -346,7 +348,7 @@ static int replay_run_team(struct mpi_team *team, const struct ictus_correct_opt
     return err;
 }
 
-/* On a communicator of its own, so that no message is taken for one of the caller's. */
+/* Runs on a communicator of its own, so that its messages cannot be confused with the caller's. */
 int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options, json_t **report,
                       struct ictus_why *why)
 {
@@ -361,7 +363,10 @@ int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options
     if (MPI_Comm_dup(comm, &team.comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    /* Errors are told by ictus_why and end all ranks alike: MPI must not abort the job first. */
+    /*
+     * Errors are reported through ictus_why and end all ranks alike, so MPI must not abort the job
+     * first.
+     */
     MPI_Comm_set_errhandler(team.comm, MPI_ERRORS_RETURN);
     const int err = replay_run_team(&team, options, report, why);
     MPI_Comm_free(&team.comm);

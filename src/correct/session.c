@@ -12,15 +12,18 @@
 #include <string.h>
 
 /*
- * Every rank goes on or none: one that failed alone would leave the others waiting for its
- * messages.
+ * Either all ranks go on or none does: a rank that failed alone would leave the others waiting for
+ * its messages.
  */
 int ictusi_session_agree(const struct session *s, int err)
 {
     return s->team ? s->team->agree(s->team, err) : err;
 }
 
-/* Neighbouring locations to the same rank, so that each has about as many events. */
+/*
+ * Assign neighbouring locations to the same rank, so that each rank has about the same number of
+ * events.
+ */
 static int session_share_locations(struct session *s)
 {
     const struct trace *trace = s->trace;
@@ -39,17 +42,18 @@ static int session_share_locations(struct session *s)
     double before = 0;
     for (uint64_t i = 0; i < n; i++) {
         /*
-         * By the middle of the location in the running sum: each rank gets neighbours, and a large
-         * location goes to the rank that has most of it. Each counts one more than its events, so
-         * that empty ones are spread, too.
+         * Each location is assigned by its middle in the running sum. So each rank gets neighbours,
+         * and a large location goes to the rank that covers most of it. Each location counts one
+         * more than its events, so that empty ones are distributed too.
          */
         const double middle = before + ((double)trace->layout.locations[i].events + 1) / 2;
         const int owner = (int)(middle / total * s->share.size);
         s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
         before += (double)trace->layout.locations[i].events + 1;
     }
-    /* Threads share their process's rank, as their calls meet there; so do streams: see
-     * warp_source().
+    /*
+     * Threads are assigned to the rank of their process, because their calls are combined there. So
+     * are accelerator streams: see warp_source().
      */
     for (uint32_t i = 0; i < n; i++) {
         const bool apart = trace->layout.locations[i].process == LAYOUT_NONE;
@@ -67,7 +71,7 @@ static int session_share_locations(struct session *s)
     return ICTUS_OK;
 }
 
-/* The location that shows a process's clock. */
+/* The location that represents a process's clock. */
 static uint32_t process_lead(const struct layout *layout, uint32_t process)
 {
     const uint32_t lead = layout->processes[process].rank_location;
@@ -80,8 +84,9 @@ static uint32_t process_lead(const struct layout *layout, uint32_t process)
 }
 
 /*
- * Threads that contradict the clock of their process get one each, after all others. The first of a
- * process keeps its clock, and so do streams and metrics, of which no pair tells anything.
+ * Give a clock of its own to each thread that contradicts the clock of its process; these clocks
+ * come last. The first thread of a process keeps its clock. So do streams and metrics, about which
+ * no pair says anything.
  */
 static void units_part(struct session *s, const struct check_stats *stats)
 {
@@ -96,8 +101,8 @@ static void units_part(struct session *s, const struct check_stats *stats)
 }
 
 /*
- * An archive that was corrected before names, by their references, the threads that had got clocks
- * of their own; that they agree by now must not merge them again.
+ * An archive that was corrected before lists the references of threads that got clocks of their
+ * own. They agree by now, but must not be merged again.
  */
 void ictusi_session_part_threads(struct session *s)
 {
@@ -108,7 +113,7 @@ void ictusi_session_part_threads(struct session *s)
     for (char *at = threads; at && *at; at = end) {
         const uint32_t i = ictusi_archive_location(s->trace, strtoull(at, &end, 10));
         if (end == at) {
-            break; /* somebody else wrote it */
+            break; /* written by another program */
         }
         const uint32_t process = i != LAYOUT_NONE ? layout->locations[i].process : LAYOUT_NONE;
         if (process != LAYOUT_NONE && s->unit_of[i] < shared &&
@@ -122,8 +127,8 @@ void ictusi_session_part_threads(struct session *s)
 }
 
 /*
- * A unit is what reads one clock: at first a node, since its processes share the kernel's; where
- * pairs within a node contradict that, a process.
+ * A unit is a set of locations that read one clock. At first that is a node, since its processes
+ * share the kernel's clock; if pairs within a node contradict that, it is a process.
  */
 void ictusi_session_set_units(struct session *s, const struct check_stats *stats)
 {
@@ -131,7 +136,7 @@ void ictusi_session_set_units(struct session *s, const struct check_stats *stats
     for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
         const bool apart = s->trace->layout.locations[i].process == LAYOUT_NONE;
         const uint32_t process = ictusi_layout_clock_process(&s->trace->layout, i);
-        /* Locations of no process share no clock that we know of. */
+        /* Locations without a process share no known clock. */
         s->process_of[i] = apart ? (uint32_t)s->trace->layout.process_count + i : process;
         s->unit_of[i] = by_process || !s->trace->layout.process_count
                             ? process
@@ -149,8 +154,8 @@ void ictusi_session_set_units(struct session *s, const struct check_stats *stats
 }
 
 /*
- * Until delays have been estimated, a message takes a tick at least, and threads of one clock may
- * meet on one.
+ * Until delays have been estimated, a message takes at least a tick, and threads on one clock may
+ * have events at the same tick.
  */
 static int session_prepare_latency(struct session *s)
 {
@@ -169,7 +174,7 @@ static int session_prepare_latency(struct session *s)
     return ICTUS_OK;
 }
 
-/* All ranks know where recording was off, whoever read it. */
+/* Tell all ranks where recording was off, whichever rank read it. */
 static int session_share_gaps(struct session *s)
 {
     struct stretch_list *list = &s->history.matching.stretches;
@@ -181,9 +186,7 @@ static int session_share_gaps(struct session *s)
         return err;
     }
     for (uint64_t i = 0; i < n; i++) {
-        /*
-         * Only the rank that read a location has anything but 0 here, so the sum is what it says.
-         */
+        /* All ranks but the one that read a location have 0 here, so the sum is its value. */
         values[i] = (uint64_t)list->gaps[i].count << 1 | list->gaps[i].late;
     }
     err = s->team ? s->team->sums(s->team, values, n) : ICTUS_OK;
@@ -197,7 +200,9 @@ static int session_share_gaps(struct session *s)
     return err;
 }
 
-/* As many as there are processors for us, if each has enough to read; ranks of a team are alone. */
+/*
+ * One thread per available processor, if each has enough to read; ranks of a team use one thread.
+ */
 static int session_count_threads(const struct session *s)
 {
     enum { EVENTS_EACH = 250000 };
@@ -213,7 +218,7 @@ static int session_count_threads(const struct session *s)
     return wanted < (uint64_t)most ? (int)wanted : most;
 }
 
-/* Definitions alone; events come with ictusi_session_read(). */
+/* Reads the definitions only; events are read by ictusi_session_read(). */
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
@@ -233,7 +238,7 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
 }
 
 /*
- * One pass over the events, then partners are found: alone by the channels' order, in a team by
+ * Read the events in one pass, then match them: alone by the order of the channels, in a team by
  * asking the ranks that own the other ends.
  */
 int ictusi_session_read(struct session *s, struct scan_tap *tap)
@@ -270,9 +275,9 @@ void ictusi_session_close(struct session *s)
 }
 
 /*
- * Map all times of the points in place. Maps are monotone but for broken offsets, and stamps but
- * for clocks that were set; a time that falls back becomes the one before it, since the equations
- * of the logical clock need each location in order.
+ * Map the times of all points in place. Maps are monotone unless offsets are broken, and stamps
+ * unless clocks were set. A time that falls back is replaced by the preceding one, since the
+ * equations of the logical clock need each location in order.
  */
 static void session_map_times(void *self, uint32_t location)
 {
@@ -286,7 +291,7 @@ static void session_map_times(void *self, uint32_t location)
     }
 }
 
-/* Do something for each location. */
+/* Run a job for each location. */
 static void session_each(struct session *s, void (*job)(void *self, uint32_t location))
 {
     ictusi_crew_run(s->threads, (uint32_t)s->trace->layout.location_count, job, s);
@@ -294,8 +299,8 @@ static void session_each(struct session *s, void (*job)(void *self, uint32_t loc
 }
 
 /*
- * From the first point of any location to the last, over all ranks: the stretch of time that clocks
- * are fitted to.
+ * Find the span from the first point of any location to the last, over all ranks. The clocks are
+ * fitted to this span.
  */
 int ictusi_session_span(struct session *s)
 {
@@ -320,8 +325,8 @@ int ictusi_session_span(struct session *s)
 }
 
 /*
- * Maps of the offsets that the archive brings. An identity is noticed, so that an archive on one
- * clock keeps its stamps to the bit.
+ * Make maps from the archive's offsets. An identity is recognised, so that an archive with a single
+ * clock keeps its exact stamps.
  */
 int ictusi_session_presync(struct session *s, enum presync mode)
 {
@@ -337,7 +342,10 @@ int ictusi_session_presync(struct session *s, enum presync mode)
     return ictusi_session_span(s);
 }
 
-/* The earliest that the archive's own beginning becomes on any location, or a point if earlier. */
+/*
+ * The earliest time to which the archive's beginning is mapped on any location, or an earlier
+ * point.
+ */
 static int64_t session_find_earliest(const struct session *s)
 {
     int64_t least = s->from;
@@ -356,12 +364,12 @@ static int64_t session_find_earliest(const struct session *s)
 }
 
 /*
- * Stamps are unsigned: where clocks were brought together to before 0, all times move by the same,
- * which changes no difference.
+ * Stamps are unsigned. If synchronised times begin before 0, all of them are moved by the same
+ * amount, which changes no difference.
  */
 void ictusi_session_raise(struct session *s)
 {
-    const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond, the offsets are broken */
+    const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond this the offsets are broken */
     const int64_t least = session_find_earliest(s);
     if (least >= 0 || least < -most || s->to > 4 * most || s->presync == PRESYNC_NONE) {
         return;
@@ -379,8 +387,8 @@ void ictusi_session_raise(struct session *s)
 }
 
 /*
- * The times that a reader sees which applies the archive's own offsets: into the values, for a
- * check of those.
+ * Store in the values the times that a reader sees when it applies the archive's own offsets, so
+ * that they can be checked.
  */
 int ictusi_session_as_read(struct session *s)
 {
@@ -398,7 +406,7 @@ int ictusi_session_as_read(struct session *s)
     return err;
 }
 
-/* One pass over all pairs (FLOW_CHECK); sums, maxima and minima of all ranks are then the same. */
+/* One pass over all pairs (FLOW_CHECK). Sums, maxima and minima are then the same on all ranks. */
 int ictusi_session_check(struct session *s, const int64_t *values, struct check_stats *stats)
 {
     int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->history));
@@ -434,15 +442,19 @@ static void session_map_values(void *self, uint32_t location)
 }
 
 /*
- * The fitted clocks put into the values, in order on each location as session_map_times() does; the
- * times stay, so that a fit that is worse can be left.
+ * Map the times by the fitted clocks into the values, in order within each location, like
+ * session_map_times(). The times themselves stay, so that a fit that is worse can be discarded.
  */
 void ictusi_session_map_values(struct session *s)
 {
     session_each(s, session_map_values);
 }
 
-/* Half of half a round trip: no message was faster, whatever the path's asymmetry. */
+/*
+ * Estimate the minimum delay of each ordered pair as half of the half round trip, that is a quarter
+ * of the least round trip. The asymmetry of a path is unknown; this allows for one direction that
+ * takes three times as long as the other.
+ */
 static int session_estimate_latency(struct session *s, int64_t *table)
 {
     struct least_delays seen;
@@ -465,7 +477,7 @@ static int session_estimate_latency(struct session *s, int64_t *table)
         const int64_t least = ictusi_delays_least(&seen, pair->row[i % 2]);
         const double half = ictusi_delays_half_trip(&seen, pair) / 2;
         table[cell] = half > 1 ? (int64_t)half : 1;
-        /* A direction that is not violated keeps what it has. */
+        /* A direction that is not violated keeps its own least delay if that is shorter. */
         table[cell] = least > 0 && least < table[cell] ? least : table[cell];
     }
     ictusi_delays_fini(&seen);
@@ -473,7 +485,8 @@ static int session_estimate_latency(struct session *s, int64_t *table)
 }
 
 /*
- * Rounded down, so that no message is asked to take longer than the user said, and at least a tick.
+ * Rounded down, so that no message has to take longer than the user specified, but at least one
+ * tick.
  */
 static int64_t ticks_of(const struct session *s, double seconds)
 {
@@ -481,7 +494,10 @@ static int64_t ticks_of(const struct session *s, double seconds)
     return value > 1 ? (int64_t)value : 1;
 }
 
-/* One cell of the table where the user gave times; node_s may be negative: as in the network. */
+/*
+ * One cell of the table if the user specified times. A negative node_s means the same as in the
+ * network.
+ */
 static int64_t session_given_latency(const struct session *s, bool same_unit, double network_s,
                                      double node_s, int64_t estimated)
 {
@@ -495,8 +511,9 @@ static int64_t session_given_latency(const struct session *s, bool same_unit, do
 }
 
 /*
- * The table of least delays between units, ticks, for the logical clock: what the user said, else
- * what the trace shows. For too many units one number replaces the table.
+ * Make the table of minimum delays between units, in ticks, for the logical clock: as specified by
+ * the user, else as estimated from the trace. If there are too many units, a single number replaces
+ * the table.
  */
 int ictusi_session_latency(struct session *s, double network_s, double node_s)
 {
@@ -504,7 +521,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
     int err = ICTUS_OK;
     free(s->latency.table);
     s->latency.table = NULL;
-    /* The least of all delays serves without a table, and through the nodes of collectives. */
+    /* The least of all delays is used without a table, and for the nodes of collectives. */
     s->latency.least = 1;
     if (network_s >= 0) {
         const int64_t network = ticks_of(s, network_s);

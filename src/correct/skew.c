@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Archives of known truth: the clocks of a good one skewed by functions drawn from a seed. */
+/*
+ * Makes archives with known truth: the clocks of a good archive are skewed by functions drawn from
+ * a seed.
+ */
 #include "archive/trace_open.h"
 #include "core/random.h"
 #include "core/spec.h"
@@ -11,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Knots of a skew that is no straight line. */
+/* The number of knots of a skew that is not a straight line. */
 enum { KNOTS = 8192 };
 
 enum { SCOPE_NODE, SCOPE_PROCESS, SCOPE_LOCATION };
@@ -61,11 +64,11 @@ struct skewing {
     bool plain; /* copy the archive as it is */
     struct clock_map *maps, *skews;
     uint32_t skew_count;
-    struct warp warp; /* of the location that is being written */
+    struct warp warp; /* of the location being written */
     struct warp_stats stats;
 };
 
-/* Which clock a location reads. Clock 0 is the reference and has no error. */
+/* The clock that a location reads. Clock 0 is the reference and has no error. */
 static uint32_t skew_scope_of(const struct skewing *s, uint32_t location)
 {
     const uint32_t process = s->trace->layout.locations[location].process;
@@ -78,7 +81,7 @@ static uint32_t skew_scope_of(const struct skewing *s, uint32_t location)
     return s->options.scope == SCOPE_PROCESS ? process : s->trace->layout.processes[process].node;
 }
 
-/* One clock's error, in ticks, at evenly spaced knots from the start to the end of the trace. */
+/* The error of one clock, in ticks, at regular knots from the beginning to the end of the trace. */
 static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *times,
                       double *offsets)
 {
@@ -86,14 +89,14 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
     /*
-     * A stream for each clock, and all draws are made whatever is asked for: asking for one more
-     * kind of error leaves the others as they were.
+     * Each clock has a random stream of its own, and all numbers are drawn whatever is requested.
+     * So requesting another kind of error leaves the others unchanged.
      */
     ictusi_random_seed(&rng, (uint64_t)o->seed, clock);
     const double offset = o->offset * (2 * ictusi_random_uniform(&rng) - 1);
     const double drift = o->drift * (2 * ictusi_random_uniform(&rng) - 1);
     const double phase = 6.283185307179586 * ictusi_random_uniform(&rng);
-    /* In the middle 60 % of the trace, so that both rates are seen for long enough to be fitted. */
+    /* Within the middle 60 % of the trace, so that both rates last long enough to be fitted. */
     const double step_at = (0.2 + 0.6 * ictusi_random_uniform(&rng)) *
                            (double)(times[KNOTS - 1] - times[0]) / resolution;
     const double sign = ictusi_random_uniform(&rng) < 0.5 ? -1 : 1;
@@ -103,15 +106,15 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     for (int i = 0; i < KNOTS; i++) {
         const double t = (double)(times[i] - times[0]) / resolution;
         /*
-         * The rate does a random walk (variance walk^2 for each second), and the offset is its
-         * integral: what crystal oscillators do over minutes.
+         * The rate performs a random walk (variance walk^2 per second), and the offset is its
+         * integral, as for crystal oscillators over minutes.
          */
         if (i > 0) {
             const double passed = (double)(times[i] - times[i - 1]) / resolution;
             rate += walk * sqrt(passed) * ictusi_random_normal(&rng);
             wandered += rate * passed;
         }
-        /* Minus its value at 0, so that `offset` is the offset at the start. */
+        /* The value at 0 is subtracted, so that `offset` is the offset at the start. */
         const double sine = o->sine * (sin(6.283185307179586 * t / o->period + phase) - sin(phase));
         const double stepped = t > step_at ? sign * (o->step * (t - step_at) + o->jump) : 0;
         const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine + stepped;
@@ -119,7 +122,8 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     }
 }
 
-/* Knots are so close (8192 over the trace) that a walk's bends between two of them do not matter.
+/*
+ * The knots are so close (8192 over the trace) that the bends of a walk between them do not matter.
  */
 static int skews_make(struct skewing *s)
 {
@@ -145,7 +149,7 @@ static int skews_make(struct skewing *s)
     return err;
 }
 
-/* Stamps are not negative: where the first would be, all are made later by the same. */
+/* Stamps cannot be negative. If the first would be, all are raised by the same amount. */
 static void skews_raise(struct skewing *s)
 {
     const struct trace *trace = s->trace;
@@ -160,8 +164,8 @@ static void skews_raise(struct skewing *s)
 }
 
 /*
- * A location's maps: first the offsets of the input, by which its clocks agree, then the error of
- * its clock.
+ * The maps of a location: first the offsets of the input, which make its clocks agree, then the
+ * error of its clock.
  */
 static void *skew_open_warp(void *self, uint32_t location)
 {
@@ -196,7 +200,7 @@ static bool skew_close_warp(void *self, void *walk, bool copied)
     return good;
 }
 
-/* The archive's own clock: from the first skewed stamp to the last. */
+/* The archive's clock properties: from the first skewed stamp to the last. */
 static void skew_properties(void *self, uint64_t clock[4])
 {
     const struct skewing *s = self;
@@ -207,8 +211,7 @@ static void skew_properties(void *self, uint64_t clock[4])
     }
 }
 
-/* The offsets that the skewed archive is to hold: true ones but for their noise, of one end or
- * both. */
+/* The offsets to be written to the skewed archive: the true ones plus noise, at one end or both. */
 static uint32_t skew_new_offsets(void *self, uint32_t location, struct clock_offset list[2])
 {
     const struct skewing *s = self;
@@ -219,7 +222,7 @@ static uint32_t skew_new_offsets(void *self, uint32_t location, struct clock_off
     const struct clock_map *skew = &s->skews[clock];
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
-    /* A stream of its own: asking for other offsets does not change the skew. */
+    /* A random stream of its own, so that requesting other offsets does not change the skew. */
     ictusi_random_seed(&rng, (uint64_t)s->options.seed, clock + (UINT64_C(1) << 32));
     uint32_t hint = 0;
     int64_t wrong = 0;
@@ -233,8 +236,8 @@ static uint32_t skew_new_offsets(void *self, uint32_t location, struct clock_off
             wrong = llround(s->options.noise * ictusi_random_normal(&rng) * resolution);
         }
         /*
-         * OTF2's readers ignore a single record, so an offset of the start alone is written twice,
-         * a tick apart and with the same error: a constant.
+         * OTF2's readers ignore a single record, so an offset at the start only is written twice, a
+         * tick apart and with the same error, which makes it a constant.
          */
         list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp + wrong,
                                         s->options.sd * resolution};

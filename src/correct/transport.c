@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replay's messages. A rank sends what it has when it runs out of work or a bundle is full.
- * That nothing is under way any more is found by counting twice (Mattern 1987, four counters): two
- * rounds of sums in which all that was sent has been received, and no sum has changed.
+ * The messages of the replay. A rank sends what it has when it runs out of work, or when a bundle
+ * is full. That no message is in transit is detected by counting twice (Mattern 1987, four
+ * counters): two rounds of sums in which everything sent has been received, and no sum has changed.
  */
 #include "correct/transport.h"
 
@@ -29,8 +29,8 @@ static int transport_checked(int code)
 }
 
 /*
- * A bundle that has arrived, or a new one; NULL: no memory. There are as many as were ever under
- * way at a time.
+ * Reuse a bundle that has been sent, or make a new one; NULL: no memory. There are as many as were
+ * ever in transit at the same time.
  */
 static struct bundle *bundle_new(struct mpi_team *t)
 {
@@ -48,8 +48,8 @@ static struct bundle *bundle_new(struct mpi_team *t)
 }
 
 /*
- * The epoch is the tag: a message of one flow cannot be taken for one of the next, which a rank
- * that was told earlier that the flow is over may have begun.
+ * Send a bundle, with the epoch as the tag. A rank that learns early that a flow has ended may have
+ * begun the next one; the tag keeps messages of the two apart.
  */
 static int bundle_post(struct mpi_team *t, int rank)
 {
@@ -64,8 +64,7 @@ static int bundle_post(struct mpi_team *t, int rank)
 }
 
 /*
- * Messages to one rank are collected, since each is far smaller than what sending it alone would
- * cost.
+ * Messages to one rank are collected, since each is much smaller than the cost of sending it alone.
  */
 static int transport_send(struct team *team, uint32_t rank, const struct message *message)
 {
@@ -81,7 +80,7 @@ static int transport_send(struct team *team, uint32_t rank, const struct message
     return bundle->count == BUNDLE ? bundle_post(t, (int)rank) : ICTUS_OK;
 }
 
-/* Bundles that have arrived can be used again. */
+/* Reclaim bundles that have been sent. */
 static int bundles_reclaim(struct mpi_team *t)
 {
     for (struct bundle **at = &t->under_way; *at;) {
@@ -102,8 +101,8 @@ static int bundles_reclaim(struct mpi_team *t)
 }
 
 /*
- * No other thread receives on this communicator, so that the message received is the one probed
- * for. No message is longer than the inbox, which holds a bundle.
+ * No other thread receives on this communicator, so the message received is the one that was
+ * probed. No message is longer than the inbox, which holds a bundle.
  */
 static int transport_poll_once(struct mpi_team *t, struct flow *flow, bool *got)
 {
@@ -144,7 +143,8 @@ static int transport_poll(struct team *team, struct flow *flow)
 }
 
 /*
- * Nothing left to do here: what was collected goes out, full or not, since others may wait for it.
+ * When there is no work left, send what was collected, full or not, since other ranks may wait for
+ * it.
  */
 static int bundles_post(struct mpi_team *t)
 {
@@ -157,7 +157,7 @@ static int bundles_post(struct mpi_team *t)
     return err ? err : bundles_reclaim(t);
 }
 
-/* Copies are reduced, as both counts may grow while the round is under way. */
+/* The reduction works on copies, because both counts may grow while the round is in progress. */
 static int transport_start_round(struct mpi_team *t, bool through)
 {
     t->counts[0] = t->sent;
@@ -168,7 +168,7 @@ static int transport_start_round(struct mpi_team *t, bool through)
         MPI_Iallreduce(t->counts, t->totals, 3, MPI_INT64_T, MPI_SUM, t->comm, &t->round));
 }
 
-/* A round is complete: is it the second of two that agree? */
+/* Called when a round is complete: whether it is the second of two that agree. */
 static bool transport_is_quiet(struct mpi_team *t)
 {
     const bool same = t->had_round && memcmp(t->totals, t->before, sizeof t->totals) == 0;
@@ -176,17 +176,18 @@ static bool transport_is_quiet(struct mpi_team *t)
     t->had_round = true;
     t->counting = false;
     /*
-     * One round is not enough: its sums are taken at different moments, so a message may be counted
-     * as received that was sent after its sender had been counted, while an older one is still
-     * under way. Counts only grow; if two rounds agree, nothing happened between the end of the
-     * first and the beginning of the second, and the sums are those of one moment.
+     * One round is not enough. Its sums are taken at different moments, so it may count the receipt
+     * of a message that was sent after its sender had been counted, while an older message is still
+     * in transit. Counts only grow. So if two rounds agree, nothing happened between the end of the
+     * first and the beginning of the second, and the sums belong to one moment.
      */
     return same && t->totals[0] == t->totals[1];
 }
 
 /*
- * Nothing came: leave the core to those who have something to do. Sleeping, not yielding: on a
- * crowded machine who yields waits for everybody's time slice, and who wakes goes first.
+ * If nothing has arrived for a while, leave the core to processes with work. Sleeping is better
+ * than yielding: on an oversubscribed machine a process that yields waits for everybody's time
+ * slice, while one that wakes up is scheduled first.
  */
 static void transport_back_off(int tries)
 {
@@ -198,9 +199,9 @@ static void transport_back_off(int tries)
 }
 
 /*
- * Without work: send what is bundled, take what comes, and count. A round of counting is a
- * nonblocking Allreduce of (sent, received, through); while it runs messages are still taken, since
- * others may wait for what they bring about.
+ * Without work: send the bundles, take what arrives, and count. A round of counting is a
+ * nonblocking Allreduce of (sent, received, through). Messages are still taken while it is in
+ * progress, since others may wait for their effects.
  */
 static int transport_idle(struct team *team, struct flow *flow, bool through, bool *quiet,
                           bool *finished)
@@ -241,8 +242,10 @@ static int transport_exchange(struct team *team, struct flow *flow)
     return ictusi_crossings_exchange(&ictusi_transport_team(team)->crossings, flow);
 }
 
-/* Two reductions: the least time, then the least location of those who have it, so that all ranks
- * break a cycle at the same place whatever their number. */
+/*
+ * Two reductions: the least time, then the least location among those that have it. So all ranks
+ * break a cycle at the same place, whatever their number.
+ */
 static int transport_least(struct team *team, int64_t *time, uint32_t *location)
 {
     struct mpi_team *t = ictusi_transport_team(team);
@@ -276,7 +279,7 @@ int ictusi_transport_init(struct mpi_team *t, MPI_Comm comm)
     return t->open && t->inbox ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* Bundles under way are MPI's until they have been sent. */
+/* Bundles in transit belong to MPI until they have been sent. */
 void ictusi_transport_fini(struct mpi_team *t)
 {
     while (t->under_way) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A team of MPI ranks, and its messages while values flow: bundled, asynchronous, with an end that
- * all agree on.
+ * A team of MPI ranks, and its messages while values flow: bundled, asynchronous, and with an end
+ * that all ranks agree on.
  */
 #ifndef ICTUS_CORRECT_TRANSPORT_H
 #define ICTUS_CORRECT_TRANSPORT_H
@@ -10,11 +10,11 @@
 
 #include <mpi.h>
 
-/* Messages bundled into one, at most. */
+/* The largest number of messages in a bundle. */
 enum { BUNDLE = 512 };
 
 struct bundle {
-    struct bundle *next; /* of those under way */
+    struct bundle *next; /* in the list of those in transit, or of spare ones */
     MPI_Request request;
     int count;
     struct message messages[BUNDLE];
@@ -26,19 +26,22 @@ struct mpi_team {
     struct bundle **open; /* by rank: not sent yet */
     struct bundle *under_way, *spare;
     struct message *inbox;
-    int epoch;                    /* of the flow: tag of its messages */
-    int64_t counts[3], totals[3]; /* sent, received, ranks that are through */
-    int64_t before[3];            /* totals of the round before */
+    int epoch;                    /* of the flow; the tag of its messages */
+    int64_t counts[3], totals[3]; /* sent, received, ranks that have finished */
+    int64_t before[3];            /* totals of the previous round */
     int64_t sent, received;
     MPI_Request round;
     struct crossings crossings;
     bool counting, had_round;
 };
 
-/* The team that a table belongs to. */
+/* The MPI team that a table belongs to. */
 struct mpi_team *ictusi_transport_team(struct team *team);
 
-/* Fill in rank, size, and how messages reach other ranks. Errors: ICTUS_ERR_NOMEM. */
+/*
+ * Fill in rank, size, and the functions by which messages reach other ranks. Errors:
+ * ICTUS_ERR_NOMEM.
+ */
 int ictusi_transport_init(struct mpi_team *t, MPI_Comm comm);
 void ictusi_transport_fini(struct mpi_team *t);
 

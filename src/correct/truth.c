@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distance to truth: of each event's time, plainly and with one line taken off that is common to
- * all locations (no correction can know where the master's own clock is).
+ * The distance of event times from the truth: directly, and after subtracting one line that is
+ * common to all locations, because no correction can know the true time of the master's own clock.
  */
 #include "correct/truth.h"
 
@@ -18,8 +18,8 @@ struct distance {
 };
 
 /*
- * Relative to the archive's beginning: times of decades in ns have 61 bits, squares of what passed
- * since it began still have enough digits in a double.
+ * t is relative to the archive's beginning. Absolute times in ns have 61 bits, but squares of the
+ * time since the beginning still have enough digits in a double.
  */
 static void truth_add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
 {
@@ -34,15 +34,14 @@ static void truth_add_event(struct distance *sum, uint64_t truth, uint64_t time,
     sum->largest = fabs(d) > sum->largest ? fabs(d) : sum->largest;
 }
 
-/* Root mean square of what a common line leaves. */
+/* The root mean square of what remains after subtracting a common line. */
 static double distance_aligned(const struct distance *s)
 {
     if (s->n < 2) {
         return 0;
     }
     /*
-     * Sums about the means; what a least-squares line d = a + b t leaves of S_dd is S_dd - S_td^2 /
-     * S_tt.
+     * Sums about the means. A least-squares line d = a + b t leaves S_dd - S_td^2 / S_tt of S_dd.
      */
     const double stt = s->tt - s->t * s->t / s->n;
     const double std = s->td - s->t * s->d / s->n;
@@ -58,14 +57,14 @@ struct comparison {
     struct stamps stamps[ARCHIVES];
     struct distance in, out;
     const struct clock_fit *fit;
-    uint64_t declared, covered; /* events that have an error, and that are no farther off */
-    double interval; /* the largest relative change of an interval between neighbouring events */
-    double made;     /* the largest by which one exceeds that of the input */
+    uint64_t declared, covered; /* events with a declared error, and those within it */
+    double interval;            /* the largest relative change of an interval between neighbours */
+    double made; /* the largest amount by which such a change exceeds that in the input */
 };
 
 /*
- * How much longer or shorter an interval became than it is in truth, beyond the rounding of both
- * its ends, twice: when the clocks were skewed, and when they were corrected.
+ * The relative change of an interval compared to the truth, beyond the rounding of both its ends,
+ * which happened twice: when the clocks were skewed and when they were corrected.
  */
 static double interval_change(const struct comparison *c, const struct stamps *stamps, uint64_t i)
 {
@@ -76,7 +75,10 @@ static double interval_change(const struct comparison *c, const struct stamps *s
     return change > 0 ? change / (was > 1 ? was : 1) : 0;
 }
 
-/* Some of it the clock did itself, as where it jumped. The rest was made by the correction. */
+/*
+ * Part of a change comes from the clock itself, where it jumped for example. The rest was made by
+ * the correction.
+ */
 static void truth_compare_interval(struct comparison *c, uint64_t i)
 {
     const double in = interval_change(c, &c->stamps[IN], i);
@@ -106,7 +108,10 @@ static int truth_same_run(const struct trace *good, const struct trace *other,
     return ICTUS_OK;
 }
 
-/* Before anything is corrected: a wrong archive of truth is told at once, not after an hour. */
+/*
+ * Called before anything is corrected, so that a wrong archive of the truth is reported at once and
+ * not after an hour.
+ */
 int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
 {
     struct trace *truth = NULL;
@@ -120,8 +125,8 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
 }
 
 /*
- * Whether the truth lies within the error that is declared for an event. A clock that shows the
- * time declares none, and its events do not count.
+ * Count whether the truth lies within the declared error of an event. The clock that shows the time
+ * declares no error, and its events do not count.
  */
 static void truth_compare_error(struct comparison *c, uint32_t location, uint64_t i)
 {
@@ -133,7 +138,7 @@ static void truth_compare_error(struct comparison *c, uint32_t location, uint64_
     }
 }
 
-/* One location's stamps of the three archives are in memory at a time: 24 bytes an event. */
+/* Only one location's stamps of the three archives are in memory at a time: 24 bytes per event. */
 static int truth_compare_location(struct comparison *c, uint32_t location)
 {
     int err = ICTUS_OK;
@@ -156,8 +161,8 @@ static int truth_compare_location(struct comparison *c, uint32_t location)
 }
 
 /*
- * RMS and maximum before and after, in ns; aligned ones without the line that no correction can
- * know. ratio: after over before, below 1 is better.
+ * RMS and maximum before and after, in ns. The aligned values are those without the line that no
+ * correction can know. ratio is after over before, so below 1 is better.
  */
 static void report_distance(const struct comparison *c, json_t *report)
 {

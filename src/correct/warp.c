@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between two points p and q of a location an event at time t gets the greater of the forward
- * line (the lead of p, falling by 1 - gamma: B07, equation (4)) and the backward ramp (the shift of
- * q, falling backwards; straight to p where that is steeper than asked). Two events with different
- * input stamps keep different stamps: each is at least one tick after the one before, and leaves
- * room for those that follow it before q.
+ * An event at time t between two points p and q of a location gets the larger of two values: the
+ * forward line (the lead of p, which falls by 1 - gamma: B07, equation (4)), and the backward ramp
+ * (the shift of q, which falls going backwards; straight to p if that is steeper than requested).
+ * Two events with different input stamps keep different stamps: each is at least one tick after the
+ * preceding one, and leaves room for those that follow it before q.
  */
 #include "correct/warp.h"
 
@@ -13,13 +13,13 @@ static uint64_t warp_as_stamp(int64_t time)
     return time > 0 ? (uint64_t)time : 0;
 }
 
-/* What the two maps do to one stamp. */
+/* The effect of the two maps on one stamp. */
 struct image {
-    int64_t local, unit; /* shifts, one after the other */
+    int64_t local, unit; /* their shifts, one after the other */
     uint32_t local_hint, unit_hint;
 };
 
-/* Sums of what broken offsets give wrap instead of trapping: see presync_afresh(). */
+/* Broken offsets may overflow, so sums wrap around instead of trapping: see presync_afresh(). */
 static int64_t shift_plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -31,8 +31,8 @@ static int64_t shift_minus(int64_t a, int64_t b)
 }
 
 /*
- * Both maps at one stamp: the location's, from the archive's offsets, then the clock's, from the
- * fit to the messages, which is given the first one's result.
+ * Apply both maps to one stamp: first the location's, from the archive's offsets, then the clock's,
+ * from the fit to the messages, which takes the result of the first.
  */
 static struct image image_of(const struct warp *warp, int64_t stamp)
 {
@@ -48,8 +48,8 @@ static struct image image_of(const struct warp *warp, int64_t stamp)
 }
 
 /*
- * The pieces must be the same as well: over several pieces the shift may be alike at both ends of a
- * stretch and another one in between.
+ * The pieces must be equal as well: with several pieces, the shift may be the same at both ends of
+ * a stretch and different in between.
  */
 static bool warp_same_image(const struct image *a, const struct image *b)
 {
@@ -58,10 +58,11 @@ static bool warp_same_image(const struct image *a, const struct image *b)
 }
 
 /*
- * A drift moves neighbouring events by the same number of ticks. Within one piece the rounded shift
- * is monotone, so where it is the same at both ends of a stretch it is so in between. How far ahead
- * that is tried (reach, ticks) doubles where it held and halves where not: millions of events then
- * cost an addition each.
+ * Map a stamp, and find out how far ahead the same shift applies. Drift moves neighbouring events
+ * by the same number of ticks, and within one piece the rounded shift is monotone. So if it is the
+ * same at both ends of a stretch, it is the same in between. The length of the stretch that is
+ * tried (reach, ticks) is doubled on success and halved on failure. Millions of events then cost
+ * one addition each.
  */
 static int64_t presync_afresh(struct warp *warp, int64_t stamp)
 {
@@ -75,7 +76,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     warp->same_to = stamp;
     const int64_t edge = INT64_C(1) << STAMP_BITS;
     const int64_t time = shift_plus(stamp, warp->same_shift);
-    if (time < -edge || time > edge) { /* the copy is refused */
+    if (time < -edge || time > edge) { /* the copy will be refused */
         warp->bits |= (uint64_t)edge;
         return time < 0 ? -edge : edge;
     }
@@ -91,7 +92,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     return time;
 }
 
-/* Nearly all events take the first way, a comparison and an addition. */
+/* Nearly all events take the first branch, which is a comparison and an addition. */
 int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
 {
     const int64_t time = (int64_t)stamp;
@@ -100,9 +101,9 @@ int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
 }
 
 /*
- * How steeply the shift rises to the next point: straight from the point before it, where the asked
- * slope would not reach it. That is steeper than asked, and was counted so by backward
- * amortisation.
+ * How steeply the shift rises to the next point. If the requested slope does not suffice to reach
+ * it from the point before, it is the straight line between the two. Backward amortisation has
+ * counted that interval as steeper than requested.
  */
 static double slope_behind(const struct warp *warp)
 {
@@ -117,9 +118,9 @@ static double slope_behind(const struct warp *warp)
 }
 
 /*
- * What is the same for all events between two points. Where neither point moves, nothing between
- * them does: calm. After the last point no number of events ends the gap, hence the largest number
- * there is.
+ * Compute what is the same for all events between two points. If neither point moves, nothing
+ * between them does (calm). After the last point the gap has no end, hence the largest number of
+ * events.
  */
 static void warp_look_around(struct warp *warp)
 {
@@ -137,12 +138,12 @@ static void warp_look_around(struct warp *warp)
     warp->around = q + 1;
 }
 
-/* The shift that the point before gives, at a later time. */
+/* The shift due to the preceding point, at a later time. */
 static int64_t warp_forward_shift(const struct warp *warp, int64_t time)
 {
     /*
      * B07 equation (4) between events: LC(t) = C(t) + lead - (1 - gamma) (C(t) - C(p)). The lead is
-     * lost by 1 - gamma of the time that passes, and never turns negative.
+     * reduced by 1 - gamma of the time that passes, and never becomes negative.
      */
     const int64_t shift = warp->lead - (int64_t)(warp->decay * (double)(time - warp->lead_time));
     return warp->lead > 0 && shift > 0 ? shift : 0;
@@ -151,15 +152,15 @@ static int64_t warp_forward_shift(const struct warp *warp, int64_t time)
 /* The shift that leads up to the next point. */
 static int64_t warp_backward_shift(const struct warp *warp, int64_t time)
 {
-    /* Events of damaged archives may lie after the point that they lead to. */
+    /* In damaged archives, events may lie after the point that they lead up to. */
     const double left = time < warp->rise_time ? (double)(warp->rise_time - time) : 0.0;
     const double rest = (double)warp->rise - warp->rise_slope * left;
     return warp->rise > 0 && rest > 0 ? (int64_t)rest : 0;
 }
 
 /*
- * Each of both is a promise: with the forward line, intervals after p shrink by no more than asked,
- * with the ramp those before q. The larger one keeps both.
+ * Both lines limit how intervals shrink: the forward line those after p, the ramp those before q.
+ * The larger value satisfies both.
  */
 static int64_t warp_between(const struct warp *warp, int64_t time)
 {
@@ -169,9 +170,9 @@ static int64_t warp_between(const struct warp *warp, int64_t time)
 }
 
 /*
- * An event between points: in order, apart from its neighbours, and before the next point. Kept
- * free before that one are as many ticks as events are left (gap less since), but never more than
- * the input had: stamps that were equal may stay so.
+ * Place an event between points: in order, apart from its neighbours, and before the next point. As
+ * many ticks are kept free before that point as there are events left (gap less since), but never
+ * more than in the input. Stamps that were equal may stay equal.
  */
 static int64_t warp_place(const struct warp *warp, int64_t time)
 {
@@ -187,8 +188,8 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
         int64_t keep = left < apart ? left : apart;
         keep = keep > 0 ? keep : 0;
         /*
-         * The upper bound comes last and wins: an event before its predecessor is put right by
-         * go_on(), but one beyond q would push q itself off the value that the passes found.
+         * The upper bound is applied last and wins. An event before its predecessor is put right by
+         * warp_go_on(), but one beyond q would push q off the value that the passes found.
          */
         if (out > warp->points->value[q] - keep) {
             out = warp->points->value[q] - keep;
@@ -198,10 +199,10 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
 }
 
 /*
- * Points themselves get the value that the passes found; events between them what warp_place()
- * says. A location that follows another one's points (a GPU stream) is moved as the time says,
- * since it has no events that these points stand for. The points are passed by counting events,
- * since several events may share one stamp.
+ * Points get the values that the passes found, and events between them those of warp_place(). A
+ * location that follows another one's points, such as a GPU stream, is moved by time, because its
+ * own events are not those points. Otherwise, points are recognised by counting events, since
+ * several events may share one stamp.
  */
 static int64_t warp_next_value(struct warp *warp, int64_t time)
 {
@@ -225,7 +226,9 @@ static int64_t warp_next_value(struct warp *warp, int64_t time)
     return warp->calm ? time : warp_place(warp, time);
 }
 
-/* The number of edges that a value is not below; counted without branches, which would be guessed.
+/*
+ * The number of edges that a value reaches or exceeds. Counted without branches, which would be
+ * mispredicted.
  */
 static int bin_of(const double edges[WARP_BINS - 1], double value)
 {
@@ -236,7 +239,9 @@ static int bin_of(const double edges[WARP_BINS - 1], double value)
     return bin;
 }
 
-/* Histograms by decades: absolute in ticks, and relative to the input's interval where it has one.
+/*
+ * Count in histograms by decades: absolute in ticks, and relative to the length of the interval in
+ * the input, if that is not 0.
  */
 static void warp_count_interval(struct warp_stats *stats, int64_t old, int64_t new)
 {
@@ -254,7 +259,8 @@ static void warp_count_interval(struct warp_stats *stats, int64_t old, int64_t n
 }
 
 /*
- * An interval is named by where it begins in the output; warp->output still is its first event's.
+ * An interval is identified by its beginning in the output, and warp->output is still that of its
+ * first event.
  */
 static void warp_keep_forced(struct warp *warp, int64_t old, int64_t new)
 {
@@ -270,7 +276,7 @@ static void warp_count_move(struct warp_stats *stats, int64_t shift)
     stats->largest_shift = shift > stats->largest_shift ? shift : stats->largest_shift;
 }
 
-/* What a location's first event does that no other does. */
+/* Additional work for the first event of a location. */
 static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 {
     const int64_t out = warp_next_value(warp, time);
@@ -280,8 +286,9 @@ static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 }
 
 /*
- * How long an interval was before its clock was bent, which changes it as ramps do. The archive's
- * own offsets do not count: what they say is known, however fast the clocks drift apart.
+ * The length of an interval before its clock's map changed it, since the map counts as a change in
+ * the same way as ramps. The archive's own offsets are applied first and do not count: they are
+ * known, however fast the clocks drift apart.
  */
 static int64_t warp_unbent(const struct warp *warp, uint64_t stamp)
 {
@@ -295,7 +302,7 @@ static int64_t warp_unbent(const struct warp *warp, uint64_t stamp)
     return to > from ? shift_minus(to, from) : 0;
 }
 
-/* In order, whatever the stamps say. */
+/* Later events. They stay in order, whatever their stamps say. */
 static int64_t warp_go_on(struct warp *warp, uint64_t stamp, int64_t time)
 {
     warp->stats.decreasing += stamp < warp->raw;
@@ -312,8 +319,8 @@ static int64_t warp_go_on(struct warp *warp, uint64_t stamp, int64_t time)
 }
 
 /*
- * stamp -> presynchronised time -> corrected time. Both stay monotone: a stamp that falls back (a
- * clock that was set) is taken for the one before, or points would be passed twice.
+ * stamp -> presynchronised time -> corrected time. Both steps are monotone. A stamp that goes back,
+ * because a clock was set, counts as the preceding one; otherwise points would be passed twice.
  */
 uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
 {
@@ -330,7 +337,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
         warp_count_move(stats, out - time);
     }
     stats->events++;
-    /* One look at the end tells whether any stamp was too large. */
+    /* A single check at the end then shows whether any stamp was too large. */
     warp->bits |= stamp;
     warp->raw = stamp;
     warp->input = time;
@@ -338,7 +345,10 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
     return warp_as_stamp(out);
 }
 
-/* On a copy, as the instant may lie on either side of the current event, whose place is kept. */
+/*
+ * Works on a copy, because the instant may lie on either side of the current event, and the state
+ * must not change.
+ */
 uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
 {
     struct warp probe = *warp;
@@ -356,7 +366,7 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
     return warp_as_stamp(warp_between(&probe, time));
 }
 
-/* Sums and extremes alone, so that the order in which locations come makes no difference. */
+/* Only sums and extremes, so the order of the locations does not matter. */
 void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp *warp)
 {
     const struct warp_stats *part = &warp->stats;
