@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A few buffers a writer, handed out in turn and taken back together. */
+/* Gives each writer a few buffers, which are handed out in turn and returned together. */
 #include "archive/chunks.h"
 
 #include <stdlib.h>
 
-/* One is filled while OTF2 may still look at another. */
+/* One chunk is filled while OTF2 may still read another. */
 enum { CHUNKS = 2 };
 
 struct chunks {
@@ -13,9 +13,9 @@ struct chunks {
 };
 
 /*
- * NULL tells OTF2 to write out what it has, and to return the chunks. What was made is used again
- * after each return, so that a long file takes no more memory than a short one. `own` is this
- * location's, so that threads that write different locations share nothing.
+ * Hand out a chunk. NULL makes OTF2 write what it has and return all chunks. They are then reused,
+ * so a long file takes no more memory than a short one. `own` belongs to this location, so threads
+ * that write different locations share nothing.
  */
 static void *chunk_get(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                        uint64_t bytes)
@@ -38,7 +38,9 @@ static void *chunk_get(void *user, OTF2_FileType type, OTF2_LocationRef location
     return chunks->list[chunks->out++];
 }
 
-/* OTF2 has written what was in them. final: the file is closed, and nobody asks again. */
+/*
+ * OTF2 has written the contents of the chunks. final: the file is closed, and no more are needed.
+ */
 static void chunks_return(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                           bool final)
 {

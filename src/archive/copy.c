@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing an archive again, record by record, under another clock. */
+/* Writes an archive again, record by record, with other times. */
 #include "archive/copy.h"
 
 #include "archive/chunks.h"
@@ -18,14 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The state of one rewriting. */
+/* The state of one copy. */
 struct rewriting {
     const struct copy_job *job;
     struct ictus_why *why;
     OTF2_Archive *archive;
-    OTF2_Reader *definitions; /* a second reader: it must not apply anything to what it reads */
-    char *base;               /* name of the anchor without its suffix */
-    char *partial;            /* where the output grows */
+    OTF2_Reader *definitions; /* a second reader, which must not transform anything it reads */
+    char *base;               /* the anchor's name without its suffix */
+    char *partial;            /* where the output is written until it is complete */
     uint64_t chunk;           /* bytes of a chunk of events */
     bool *restamped;          /* by location: its events were written without the OTF2 library */
 };
@@ -34,7 +34,7 @@ static int copy_complain(const struct rewriting *w, int err, const char *what)
 {
     const struct trace *trace = w->job->trace;
     if (trace->said) {
-        return err; /* OTF2's own complaint is better */
+        return err; /* OTF2's own message is more specific */
     }
     return ictus_because(w->why, err, "%s: %s", w->job->out, what);
 }
@@ -112,9 +112,10 @@ static OTF2_CallbackCode copy_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
 }
 
 /*
- * Neither offsets nor mapping tables are applied: the clock turns raw stamps into new times, and
- * the tables are copied with the definitions. Fewer events than the definitions promise are an
- * error, as a copy would hide the damage.
+ * Copy events with raw stamps and raw references. Neither clock offsets nor mapping tables are
+ * applied: the clock turns raw stamps into new times, and the tables are copied with the
+ * definitions. Fewer events than the definitions state are an error, because a copy would hide the
+ * damage.
  */
 static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set,
                             struct event_copy *copy)
@@ -154,7 +155,7 @@ static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtR
     return ICTUS_OK;
 }
 
-/* A location's events through the OTF2 library, record by record. */
+/* Copy a location's events record by record through the OTF2 library. */
 static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
@@ -176,7 +177,7 @@ static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReade
     return err;
 }
 
-/* Whether event files are what ictusi_restamp_run() knows. */
+/* Whether the event files have the format that ictusi_restamp_run() understands. */
 static bool copy_may_restamp(const struct rewriting *w)
 {
     OTF2_Reader *reader = w->job->trace->reader;
@@ -188,8 +189,8 @@ static bool copy_may_restamp(const struct rewriting *w)
 }
 
 /*
- * Some locations, of which several are written at a time where their files allow. Each is settled
- * after errors, too, since its walk is to be closed.
+ * Copy a range of locations, several at a time if their files allow it. Each one is settled even
+ * after an error, because its walk must be closed.
  */
 static int locations_copy_some(struct rewriting *w, struct restamps *restamps, uint32_t from,
                                uint32_t to, const OTF2_EvtReaderCallbacks *set)
@@ -270,7 +271,7 @@ static OTF2_CallbackCode copy_on_offset(void *data, OTF2_TimeStamp time, int64_t
 {
     struct definition_copy *copy = data;
     if (!copy->keep_offsets) {
-        return OTF2_CALLBACK_SUCCESS; /* the stamps hold them now */
+        return OTF2_CALLBACK_SUCCESS; /* the stamps already include them */
     }
     return ictusi_written(&copy->code,
                           OTF2_DefWriter_WriteClockOffset(copy->local, time, offset, sd));
@@ -354,7 +355,8 @@ static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderC
     uint64_t read = 0;
     copy.local = OTF2_Archive_GetDefWriter(w->archive, ref);
     OTF2_ErrorCode code = copy.local ? OTF2_SUCCESS : OTF2_ERROR_EIO;
-    if (code == OTF2_SUCCESS && reader) { /* else an empty file, which readers ask for */
+    /* otherwise the file stays empty, because readers expect it */
+    if (code == OTF2_SUCCESS && reader) {
         code = OTF2_Reader_RegisterDefCallbacks(w->definitions, reader, set, &copy);
     }
     if (code == OTF2_SUCCESS && reader) {
@@ -405,8 +407,8 @@ static int definitions_copy_local(struct rewriting *w)
 }
 
 /*
- * OTF2's readers of thumbnails cannot read what its writers write (3.0): here they are only
- * counted, and the files, which hold no times, are copied as they are in the end.
+ * OTF2's readers of thumbnails cannot read what its writers write (3.0). So thumbnails are only
+ * counted here. Their files contain no times and are copied unchanged at the end.
  */
 static int copy_count_thumbnails(const struct rewriting *w)
 {
@@ -428,7 +430,7 @@ static int copy_count_thumbnails(const struct rewriting *w)
     return ICTUS_OK;
 }
 
-/* What cannot be kept is refused by name, before anything is written. */
+/* Refuse, before anything is written, what would be lost, and say what it is. */
 static int copy_refuse_losses(const struct rewriting *w)
 {
     const struct trace *trace = w->job->trace;
@@ -487,7 +489,7 @@ static int copy_prepare(struct rewriting *w)
     return copy_refuse_losses(w);
 }
 
-/* Every rank looks after its own locations. */
+/* Each rank verifies its own locations. */
 static int copy_verify(const struct rewriting *w, bool first)
 {
     const struct copy_job *job = w->job;
@@ -512,8 +514,8 @@ static int copy_verify(const struct rewriting *w, bool first)
 }
 
 /*
- * Collective over the team. The first rank makes, names and removes the output; the last agreement
- * tells all what came of it.
+ * Collective over the team. The first rank makes, renames and removes the output. The last
+ * agreement tells all ranks the result.
  */
 int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
 {

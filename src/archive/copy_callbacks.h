@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the generated reader-to-writer callbacks need. */
+/* What the generated callbacks from reader to writer need. */
 #ifndef ICTUS_ARCHIVE_COPY_CALLBACKS_H
 #define ICTUS_ARCHIVE_COPY_CALLBACKS_H
 
@@ -7,31 +7,34 @@
 #include <stdbool.h>
 
 /*
- * Where new times come from. Several locations may be open, each with a walk along its events in
- * order; any thread may open and walk, only one at a time closes.
+ * The source of new times. Several locations may be open at once, each with a walk that follows its
+ * events in order. Any thread may open and advance walks, but only one thread at a time may close
+ * them.
  */
 struct copy_clock {
-    /* Begin a location; NULL: no memory. */
+    /* Begin a location. NULL: no memory. */
     void *(*open)(void *self, uint32_t location);
-    /* The new time of its next event, and of another instant near that event. */
+    /* The new time of the location's next event, and of another instant near that event. */
     uint64_t (*event)(void *walk, uint64_t stamp);
     uint64_t (*other)(const void *walk, uint64_t stamp);
-    /* End a walk; copied: all its events are, and it counts. False: some time, old or new, is
-     * beyond STAMP_BITS. */
+    /*
+     * End a walk. copied: all its events were written, so it counts. Returns false if some old or
+     * new time is beyond STAMP_BITS.
+     */
     bool (*close)(void *self, void *walk, bool copied);
     void *self;
 };
 
-/* Copying the events of one location. */
+/* The state of copying the events of one location. */
 struct event_copy {
     OTF2_EvtWriter *writer;
     const struct copy_clock *clock;
     void *walk;          /* of the location */
-    OTF2_ErrorCode code; /* first failure of the writer */
-    uint64_t unknown;    /* records whose type this OTF2 library does not know */
+    OTF2_ErrorCode code; /* the writer's first failure */
+    uint64_t unknown;    /* records of a type that this OTF2 library does not know */
 };
 
-/* Copying definitions. */
+/* The state of copying definitions. */
 struct definition_copy {
     OTF2_DefWriter *local;
     OTF2_GlobalDefWriter *global;
@@ -51,7 +54,9 @@ static inline uint64_t ictusi_copy_other_time(const struct event_copy *copy, uin
     return copy->clock->other(copy->walk, stamp);
 }
 
-/* What a callback returns after it wrote: the writer's first failure is kept, and ends the reading.
+/*
+ * The return value of a callback that has written a record. The writer's first failure is kept and
+ * ends the reading.
  */
 static inline OTF2_CallbackCode ictusi_written(OTF2_ErrorCode *kept, OTF2_ErrorCode code)
 {
@@ -62,7 +67,7 @@ static inline OTF2_CallbackCode ictusi_written(OTF2_ErrorCode *kept, OTF2_ErrorC
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-/* Collecting the stamps of one location. */
+/* The stamps of one location as they are collected. */
 struct stamps {
     uint64_t *list;
     uint64_t count, room;
@@ -77,19 +82,21 @@ static inline OTF2_CallbackCode ictusi_copy_see_stamp(struct stamps *stamps, uin
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Of each event of a location, in order: the time that readers show, and the one written. */
+/*
+ * For each event of a location, in order, the time that readers show and the time that is written.
+ */
 struct moved_times {
     struct stamps shown;
     uint64_t *moved;
 };
 
 /*
- * What an event's time becomes; any other instant stays as far after the event before it, but not
- * after the next. Without events a stamp stays as it is.
+ * The new time of a stamp. An event's time is looked up. Any other instant keeps its distance from
+ * the preceding event, but does not pass the next one. Without events a stamp is unchanged.
  */
 uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp);
 
-/* Copying the snapshots of one location. */
+/* The state of copying the snapshots of one location. */
 struct snapshot_copy {
     OTF2_SnapWriter *writer;
     struct moved_times times;
@@ -97,7 +104,7 @@ struct snapshot_copy {
     uint64_t unknown;
 };
 
-/* Generated: register a copying callback for every record type. Zero for success. */
+/* Generated: register a copying callback for every record type. They return 0 on success. */
 int ictusi_register_event_copies(OTF2_EvtReaderCallbacks *set);
 int ictusi_register_event_stamps(OTF2_EvtReaderCallbacks *set);
 int ictusi_register_snapshot_copies(OTF2_SnapReaderCallbacks *set);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What definitions refer to by number, once all are read: nodes, communicators' members, ranks. */
+/*
+ * Resolves references between definitions once all of them are read: nodes, members of
+ * communicators, ranks.
+ */
 #include "archive/definitions.h"
 
 #include <ictus/text.h>
@@ -7,8 +10,8 @@
 #include <string.h>
 
 /*
- * The node above a process: the tree node of class "node", else its parent. The depth is limited,
- * since the tree of a damaged archive may have a circle.
+ * The node of a process: the ancestor of class "node" in the system tree, or else its parent. The
+ * depth is limited, because the tree of a damaged archive may contain a cycle.
  */
 static uint32_t definition_links_node_of(const struct trace *trace, uint32_t parent)
 {
@@ -26,7 +29,7 @@ static uint32_t definition_links_node_of(const struct trace *trace, uint32_t par
     return parent;
 }
 
-/* Nodes are numbered in the order in which processes name them. */
+/* Nodes are numbered in the order in which processes refer to them. */
 static int link_processes(struct trace *trace)
 {
     struct idmap index = {NULL, 0, 0};
@@ -56,7 +59,7 @@ static const struct trace_group *definition_links_find_group(const struct trace 
     return index == IDMAP_NONE ? NULL : &trace->groups[index];
 }
 
-/* The group that lists all locations of a paradigm; other groups hold indices into it. */
+/* The group that lists all locations of a paradigm. Other groups contain indices into it. */
 static const struct trace_group *paradigm_locations(const struct trace *trace, uint8_t paradigm)
 {
     for (uint64_t i = 0; i < trace->group_count; i++) {
@@ -98,7 +101,7 @@ static int link_comm(struct trace *trace, struct layout_comm *comm, const struct
     const struct trace_group *b =
         comm->inter ? definition_links_find_group(trace, link->group_b) : NULL;
     if (!a) {
-        return ICTUS_OK; /* never usable; events on it are reported as unmatched */
+        return ICTUS_OK; /* not usable; events on it are reported as unmatched */
     }
     comm->self = a->type == OTF2_GROUP_TYPE_COMM_SELF;
     comm->size_a = comm->self ? 1 : a->count;
@@ -114,7 +117,7 @@ static int link_comm(struct trace *trace, struct layout_comm *comm, const struct
     return err || !b ? err : definition_links_add_members(trace, comm, b, comm->size_a);
 }
 
-/* A window's groups are its communicator's; none, where that is not defined. */
+/* A window has the groups of its communicator, or none if that is not defined. */
 static void link_window(struct trace *trace, struct layout_comm *window, struct comm_link *link)
 {
     const uint32_t comm = ictusi_archive_comm(trace, window->ref);
@@ -137,7 +140,10 @@ static void link_ranks(struct trace *trace)
     }
 }
 
-/* MPI_Neighbor_alltoall, MPI_Ineighbor_allgatherv_init and so on. */
+/*
+ * Mark the regions of neighbourhood collectives: MPI_Neighbor_alltoall,
+ * MPI_Ineighbor_allgatherv_init and so on.
+ */
 static int link_regions(struct trace *trace)
 {
     static const char *const beginnings[] = {"MPI_Neighbor_", "MPI_Ineighbor_"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading an archive's definitions into a struct trace. */
+/* Reads an archive's definitions into a struct trace. */
 #include "archive/definitions.h"
 #include "archive/metric_names.h"
 #include "core/array.h"
@@ -21,7 +21,7 @@ static OTF2_CallbackCode definitions_on_clock(void *data, uint64_t resolution, u
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A reference that is defined twice keeps its first definition. */
+/* If a reference is defined twice, the first definition counts. */
 static int definitions_names_add(struct name_table *table, uint64_t ref, uint32_t string)
 {
     if (ictusi_idmap_get(&table->index, ref, 0) != IDMAP_NONE) {
@@ -51,7 +51,7 @@ static OTF2_CallbackCode definitions_on_string(void *data, OTF2_StringRef self, 
     if (!*string) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    ictusi_utf8_mend(*string); /* it goes into result files */
+    ictusi_utf8_mend(*string); /* the text is written to result files */
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -211,7 +211,7 @@ static OTF2_CallbackCode definitions_on_group(void *data, OTF2_GroupRef self, OT
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A communicator, or what has members like one, under its number in a map. */
+/* Add a communicator, or something with members like one, and store its index in a map. */
 static OTF2_CallbackCode definitions_add_comm(struct trace *trace, struct idmap *map, uint32_t self,
                                               const struct layout_comm *made,
                                               const struct comm_link *groups)
@@ -297,8 +297,8 @@ static void definitions_set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
 }
 
 /*
- * The number that the anchor promises is compared as well: a file that is cut off between two
- * records looks whole.
+ * The number of definitions is also compared with the one stated in the anchor, because a file that
+ * is cut off between two records looks complete.
  */
 int ictusi_definitions_read_global(struct trace *trace)
 {
@@ -318,7 +318,7 @@ int ictusi_definitions_read_global(struct trace *trace)
     }
     OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
     if (code == OTF2_ERROR_INTERRUPTED_BY_CALLBACK) {
-        return ICTUS_ERR_NOMEM; /* the callbacks stop for nothing else */
+        return ICTUS_ERR_NOMEM; /* the only reason for which the callbacks stop */
     }
     if (code == OTF2_SUCCESS && read == trace->definitions && trace->layout.resolution == 0) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
@@ -347,7 +347,7 @@ static OTF2_CallbackCode definitions_on_offset(void *data, OTF2_TimeStamp time, 
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Larger ones would leave no room for sums of stamps and offsets within 64 bits. */
+/* Larger values would leave no room for sums of stamps and offsets within 64 bits. */
 static int definitions_check_offsets(const struct trace *trace,
                                      const struct layout_location *location)
 {
@@ -370,7 +370,7 @@ static int definitions_read_local(struct trace *trace, struct layout_location *l
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(trace->reader, location->ref);
     uint64_t read = 0;
     if (!reader) {
-        trace->said = said; /* a location need not have definitions of its own */
+        trace->said = said; /* a location may have no definitions of its own */
         return ICTUS_OK;
     }
     OTF2_ErrorCode code = OTF2_Reader_RegisterDefCallbacks(trace->reader, reader, set, location);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libotf2 wants to know of whoever writes an archive: full buffers go to their files. */
+/* The callback that OTF2 requires from every writer: full buffers are written to their files. */
 #ifndef ICTUS_ARCHIVE_FLUSH_H
 #define ICTUS_ARCHIVE_FLUSH_H
 
@@ -17,7 +17,7 @@ static OTF2_FlushType archive_flush(void *data, OTF2_FileType type, OTF2_Locatio
     return OTF2_FLUSH;
 }
 
-/* For OTF2_Archive_SetFlushCallbacks(); a stamp of the flush itself is not kept. */
+/* For OTF2_Archive_SetFlushCallbacks(). The time of the flush itself is not recorded. */
 static const OTF2_FlushCallbacks archive_flush_callbacks = {.otf2_pre_flush = archive_flush};
 
 #endif

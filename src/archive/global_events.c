@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OTF2's global reader merges the locations. */
+/* Reads the events of all locations in order of time; OTF2's global reader merges them. */
 #include "archive/global_events.h"
 
 #include <ictus/text.h>

@@ -5,7 +5,7 @@
 
 #include "archive/trace.h"
 
-/* Read them with these callbacks, once. Errors: ICTUS_ERR_CORRUPT. */
+/* Read the events once with these callbacks. Errors: ICTUS_ERR_CORRUPT. */
 int ictusi_global_events_read(struct trace *trace, const OTF2_GlobalEvtReaderCallbacks *callbacks,
                               void *user);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Markers: read once for where and when, and by the first rank once more to write them. */
+/*
+ * Markers are read once to find out where and when they are, and a second time by the first rank,
+ * which writes them.
+ */
 #include "archive/markers.h"
 
 #include "archive/output.h"
@@ -9,8 +12,8 @@
 #include <stdlib.h>
 
 /*
- * Begin and end of one marker, and on which location; LAYOUT_NONE: on none. In the order of the
- * file. location says whose events the times are relative to.
+ * The begin and end of one marker, in the order of the file, and the location whose events its
+ * times are relative to (LAYOUT_NONE: no location).
  */
 struct span {
     uint64_t times[2];
@@ -19,7 +22,7 @@ struct span {
 
 struct marker_copy {
     const struct trace *trace;
-    OTF2_MarkerWriter *writer; /* NULL: spans are collected */
+    OTF2_MarkerWriter *writer; /* NULL: spans are being collected */
     struct span *spans;
     uint64_t count, next;
     int err;
@@ -41,8 +44,8 @@ static OTF2_CallbackCode marker_defined(void *data, OTF2_MarkerRef self, const c
 }
 
 /*
- * A process's marker moves with its first thread's clock; one of a node or of the whole run with
- * none.
+ * The marker of a process moves with the clock of its first thread. A marker of a node or of the
+ * whole run belongs to no location.
  */
 static uint32_t markers_location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
 {
@@ -55,10 +58,10 @@ static uint32_t markers_location_of(const struct trace *trace, OTF2_MarkerScope 
     return process == IDMAP_NONE ? LAYOUT_NONE : trace->layout.processes[process].rank_location;
 }
 
-/* Doubled when the count is a power of two, so that no capacity need be kept. */
+/* The array doubles when the count is a power of two, so its capacity need not be stored. */
 static int marker_collect(struct marker_copy *copy, const struct span *span)
 {
-    if ((copy->count & (copy->count - 1)) == 0) { /* full at powers of two */
+    if ((copy->count & (copy->count - 1)) == 0) {
         const uint64_t room = copy->count ? 2 * copy->count : 1;
         struct span *spans = realloc(copy->spans, room * sizeof *spans);
         if (!spans) {
@@ -71,10 +74,9 @@ static int marker_collect(struct marker_copy *copy, const struct span *span)
 }
 
 /*
- * Called in two readings of the same file: the first collects, and the second writes the markers in
- * the same order, with their new times. OTF2's marker file is one for the archive, so that its
- * order is the same in both readings; a count that differs says that the file was changed in
- * between.
+ * Called in two readings of the same file. The first collects spans; the second writes the markers
+ * in the same order with their new times. OTF2 has one marker file per archive, so the order is the
+ * same. A different count means that the file was changed in between.
  */
 static OTF2_CallbackCode marker_met(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
                                     OTF2_MarkerRef marker, OTF2_MarkerScope scope,
@@ -88,7 +90,7 @@ static OTF2_CallbackCode marker_met(void *data, OTF2_TimeStamp stamp, OTF2_TimeS
         return marker_verdict(copy, OTF2_SUCCESS);
     }
     if (copy->next == copy->count) {
-        return marker_verdict(copy, OTF2_ERROR_INTEGRITY_FAULT); /* not the file that it was */
+        return marker_verdict(copy, OTF2_ERROR_INTEGRITY_FAULT); /* the file has changed */
     }
     const uint64_t *times = copy->spans[copy->next++].times;
     return marker_verdict(copy,
@@ -117,9 +119,9 @@ static int markers_read(struct marker_copy *copy)
 }
 
 /*
- * Move the spans of one location; times are made when the first one wants them. moved has two words
- * a marker, begin and end. Both ends go through the same map, so that a marker may become longer or
- * shorter, but never ends before it begins (the map ascends).
+ * Move the spans of one location. Its times are only computed if there are any. moved has two
+ * values per marker, begin and end. Both ends go through the same ascending map, so a marker may
+ * become longer or shorter, but never ends before it begins.
  */
 static int markers_move_on(const struct copy_job *job, struct marker_copy *copy, uint32_t location,
                            uint64_t *moved)
@@ -144,9 +146,9 @@ static int markers_move_on(const struct copy_job *job, struct marker_copy *copy,
 }
 
 /*
- * What is on this rank's own locations, and for the first rank what is on none. All others' times
- * stay 0, for the sum over the ranks. What belongs to no location is moved by `raised` alone, by
- * which all times of the archive are kept above 0.
+ * Move the markers of this rank's own locations, and on the first rank those of no location. All
+ * other values stay 0, so that a sum over the ranks combines them. Markers without a location are
+ * moved only by `raised`, the amount that keeps all times of the archive at or above 0.
  */
 static int markers_move_own(const struct copy_job *job, struct marker_copy *copy, uint64_t *moved)
 {
@@ -168,8 +170,8 @@ static int markers_move_own(const struct copy_job *job, struct marker_copy *copy
 }
 
 /*
- * Collective: each rank knows where the markers of its own locations move, and the sum of all is
- * told to everybody. A sum and not a gather: each word is nonzero on one rank at most.
+ * Each rank moves the markers of its own locations, and a sum over the ranks gives everybody the
+ * result. A sum is sufficient, because each value is nonzero on at most one rank. Collective.
  */
 static int markers_move_spans(const struct copy_job *job, struct marker_copy *copy)
 {
@@ -188,14 +190,14 @@ static int markers_move_spans(const struct copy_job *job, struct marker_copy *co
 }
 
 /*
- * Every rank reads the markers and the first one writes them: a file of markers is one for the
- * archive, and small. The agreement after reading keeps ranks together that find different faults.
+ * Every rank reads the markers, and the first one writes them; there is one small marker file per
+ * archive. The agreement after reading keeps ranks together if they encounter different errors.
  */
 int ictusi_markers_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
 {
     struct marker_copy copy = {.trace = job->trace};
     const bool first = !job->team || job->team->rank == 0;
-    /* A skewed archive's markers stay true, as its clock offsets are. */
+    /* The markers of a skewed archive stay true, as its clock offsets do. */
     const bool still = job->definitions.keep_offsets || job->definitions.new_offsets;
     if (!ictusi_output_sibling(job->trace->path, ".marker")) {
         return ICTUS_OK;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the definitions of metrics. */
+/* Reads the definitions of metrics. */
 #include "archive/metric_names.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Room for one more in an array that doubles; NULL: out of memory, the old one stays. */
+/*
+ * Make room for one more element of an array that doubles. NULL: out of memory; the old array
+ * stays.
+ */
 static void *metric_grow(void *array, uint64_t count, size_t size)
 {
     if (count > 0 && (count & (count - 1)) != 0) {
@@ -49,7 +52,7 @@ static OTF2_CallbackCode metric_class_defined(void *data, OTF2_MetricRef self, u
     struct trace_metrics *m = &((struct trace *)data)->metrics;
     (void)occurrence;
     (void)recorder;
-    for (uint8_t i = 0; i < count; i++) { /* keyed by class and place in it */
+    for (uint8_t i = 0; i < count; i++) { /* the key is the class and the position in it */
         if (ictusi_idmap_put(&m->class_members, self, i, refs[i])) {
             return OTF2_CALLBACK_INTERRUPT;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files and directories around an archive that is written. */
+/* The files and directories around an archive that is being written. */
 #include "archive/output.h"
 
 #include "archive/copy.h"
@@ -36,7 +36,7 @@ char *ictusi_output_base(const char *anchor)
     return base;
 }
 
-/* OUT may be given with slashes after it. */
+/* Remove trailing slashes from the name of the output. */
 static char *path_trimmed(const char *out)
 {
     char *text = text_join(out, "", "");
@@ -55,7 +55,7 @@ char *ictusi_output_partial(const char *out)
     return partial;
 }
 
-/* The directory of a path; "." where it has none. */
+/* The directory part of a path, or "." if there is none. */
 static char *path_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -102,7 +102,7 @@ int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *
     return ICTUS_OK;
 }
 
-/* Of two runs that begin at once only one can make the directory. */
+/* Of two runs that start at the same time, only one can make the directory. */
 int ictusi_output_start(const char *partial, struct ictus_why *why)
 {
     if (mkdir(partial, 0777) == 0) {
@@ -156,7 +156,9 @@ static int output_copy_file(const char *dir, const char *name, const char *parti
     return err;
 }
 
-/* What Score-P leaves beside its archives, and thumbnails. Other files are not the archive's. */
+/*
+ * Whether a file belongs to the archive: what Score-P writes next to its archives, and thumbnails.
+ */
 static bool name_belongs(const char *name, const char *base)
 {
     const size_t stem = strlen(base);
@@ -188,7 +190,7 @@ static int output_copy_companions(const char *anchor, const char *partial, struc
     return err;
 }
 
-/* Renamed last: under its name the output is whole, or not there at all. */
+/* Renaming is the last step, so an output with its final name is complete. */
 int ictusi_output_finish(const char *anchor, const char *partial, const char *out,
                          struct ictus_why *why)
 {

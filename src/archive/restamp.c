@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An event file is a row of chunks of one size, the last one cut short:
+ * An event file is a sequence of chunks of one size, of which the last one may be shorter:
  *
- *   chunk   head {3, byte order, first event, last event: 8 bytes each}, items, 0 or (the last) 2
- *   item    stamp {5, 8 bytes}, attributes {6, n, n bytes} or record {type from 10 on, n, n bytes}
+ *     chunk   head {3, byte order, first event, last event: 8 bytes each}, items, 0 or (the last) 2
+ *     item    stamp {5, 8 bytes}, attributes {6, n, n bytes} or record {type from 10 on, n, n
+ * bytes}
  *
- * A record's time is that of the stamp before it in its chunk; records of equal times share one. A
- * record of 255 bytes and more has another n, and so has a number that is not defined: neither is
- * understood here.
+ * The time of a record is that of the last stamp before it in its chunk; records with equal times
+ * share one stamp. Records of 255 bytes or more encode n differently, as do numbers that are
+ * undefined. Neither is supported here.
  */
 #include "archive/restamp.h"
 
@@ -24,13 +25,13 @@ enum {
     ITEM_HEAD = 3,
     ITEM_STAMP = 5,
     ITEM_ATTRIBUTES = 6,
-    ITEM_RECORDS = 10, /* and all above */
-    ITEM_FLUSH = 10    /* a record that holds a second stamp */
+    ITEM_RECORDS = 10, /* and all larger values */
+    ITEM_FLUSH = 10    /* a record that contains a second stamp */
 };
 enum {
     BYTES_STAMP = 8,
     BYTES_HEAD = 2 + 2 * BYTES_STAMP,
-    BYTES_LONG = 255, /* as n: its record is longer */
+    BYTES_LONG = 255, /* as n: the record is longer than 254 bytes */
     ORDER_LITTLE = 'B'
 };
 
@@ -40,17 +41,17 @@ struct restamping {
     uint8_t *chunk;
     size_t size;     /* bytes of the chunk that were read */
     uint64_t events; /* so far */
-    bool ended;      /* the file's last item was met */
+    bool ended;      /* the file's last item has been seen */
 };
 
-/* The stamp that the next records have. */
+/* The stamp that applies to the next records. */
 struct stamp_place {
     uint8_t *at; /* NULL: none yet in this chunk */
     uint64_t old, moved;
     bool used; /* by a record */
 };
 
-/* Stamps lie at any byte, where some processors cannot read numbers: hence memcpy(). */
+/* Stamps are not aligned, and some processors cannot read unaligned numbers, hence memcpy(). */
 static uint64_t stamp_get(const uint8_t *at)
 {
     uint64_t value = 0;
@@ -63,7 +64,7 @@ static void stamp_put(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof value);
 }
 
-/* Numbers are taken as they lie in the file, so that machine and file must have the same order. */
+/* Numbers are used as they are in the file, so machine and file must have the same byte order. */
 static bool order_is_little(void)
 {
     const uint16_t one = 1;
@@ -73,8 +74,8 @@ static bool order_is_little(void)
 }
 
 /*
- * Read as much as there is, up to a chunk. A file that cannot be read is left to the OTF2 library,
- * which says what is wrong with it.
+ * Read up to one chunk. A file that cannot be read is left to the OTF2 library, which reports what
+ * is wrong with it.
  */
 static int chunk_read(struct restamping *r)
 {
@@ -108,11 +109,11 @@ static int chunk_write(const struct restamping *r)
 }
 
 /*
- * A record of n bytes: all that share a stamp must have the same time afterwards as well. Each
- * record asks the clock, which goes from event to event and must see all of them; the first one
- * writes the stamp. The stamp's old value is asked for each record that shares it: a clock that
- * moves two of them to different times (a jump between them) cannot be expressed by one stamp, and
- * the file is left to the OTF2 library.
+ * Move a record of n bytes. All records that share a stamp must also have the same time afterwards.
+ * Each record asks the clock, because the clock follows the events in order and must see all of
+ * them; the first record writes the stamp. A clock that moves two records with one stamp to
+ * different times (with a jump between them) cannot be represented by one stamp, so the file is
+ * left to the OTF2 library.
  */
 static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct stamp_place *stamp)
 {
@@ -140,9 +141,10 @@ static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct st
 }
 
 /*
- * The item at *at, of so many bytes at most; *at passes it. False: it is not understood. Lengths
- * are held against what is left before *at moves, so that a damaged file leads nowhere. A stamp
- * that no record used would stay what it was, and is refused.
+ * Process the item at *at, which has at most `left` bytes, and advance *at. Returns false if it is
+ * not supported. Lengths are compared with the remaining bytes before *at is advanced, so a damaged
+ * file cannot cause an access outside the chunk. A stamp that no record uses would stay unchanged,
+ * so it is refused.
  */
 static bool item_move(struct restamping *r, uint8_t **at, size_t left, struct stamp_place *stamp)
 {
@@ -163,7 +165,9 @@ static bool item_move(struct restamping *r, uint8_t **at, size_t left, struct st
            (item[0] >= ITEM_RECORDS && record_move(r, item, item[1], stamp));
 }
 
-/* The head says which events it has: a chunk that is missing or out of order is noticed here. */
+/*
+ * The head states which events the chunk contains, so a missing or misplaced chunk is noticed here.
+ */
 static bool head_fits(const struct restamping *r, uint64_t *last)
 {
     if (r->size < BYTES_HEAD || r->chunk[0] != ITEM_HEAD || r->chunk[1] != ORDER_LITTLE ||
@@ -175,9 +179,9 @@ static bool head_fits(const struct restamping *r, uint64_t *last)
 }
 
 /*
- * Move all stamps of the chunk that was read. False: it is not understood. A stamp holds until the
- * next one or the end of its chunk. All chunks but the last are whole. r->events counts records
- * from the file's beginning, so that it must agree with the head's last event.
+ * Move all stamps of the chunk. Returns false if it is not supported. A stamp applies until the
+ * next one or the end of its chunk. All chunks but the last have full size. r->events counts the
+ * records from the beginning of the file, and must agree with the last event in the head.
  */
 static bool chunk_move(struct restamping *r)
 {
@@ -200,7 +204,7 @@ static bool chunk_move(struct restamping *r)
     return r->ended || r->size == r->job->chunk;
 }
 
-/* What was written before something is not understood is removed in the end by restamp_close(). */
+/* If something unsupported follows, restamp_close() removes what has been written. */
 static int file_move(struct restamping *r)
 {
     while (!r->ended) {
@@ -213,11 +217,11 @@ static int file_move(struct restamping *r)
             return err;
         }
     }
-    const int err = chunk_read(r); /* there must be no more */
+    const int err = chunk_read(r); /* nothing may follow */
     return !err && (r->size > 0 || r->events != r->job->events) ? ICTUS_ERR_UNSUPPORTED : err;
 }
 
-/* errno stays what it was when the output failed. */
+/* Preserves errno from the time the output failed. */
 static int restamp_close(struct restamping *r, int err)
 {
     int reason = errno;

@@ -12,12 +12,12 @@
 #include <string.h>
 
 /*
- * What came of one location, from the thread that tried it until it is settled. The walk stays open
- * until then, since only one thread at a time may close walks (copy_callbacks.h). Indexed by
- * location - from, and written by one thread each: no lock is needed.
+ * The result for one location, from the thread that tried it until it is settled. The walk stays
+ * open until then, because only one thread at a time may close walks (copy_callbacks.h). Indexed by
+ * location - from, and each written by a single thread, so no lock is needed.
  */
 struct restamps_try {
-    void *walk; /* NULL: none was begun */
+    void *walk; /* NULL: it was not opened */
     int err;
     int number; /* errno */
 };
@@ -32,7 +32,7 @@ int ictusi_restamps_init(struct restamps *restamps, const struct copy_job *job, 
     if (!restamps->in || !restamps->out || !restamps->tries) {
         return ICTUS_ERR_NOMEM;
     }
-    *strrchr(restamps->in, '.') = '\0'; /* an anchor's name ends in .otf2 */
+    *strrchr(restamps->in, '.') = '\0'; /* the anchor's name ends in .otf2 */
     return ICTUS_OK;
 }
 
@@ -44,7 +44,7 @@ void ictusi_restamps_fini(struct restamps *restamps)
     *restamps = (struct restamps){.job = NULL};
 }
 
-/* "DIR/traces/LOCATION.evt" of "DIR/traces"; NULL for no memory. */
+/* Returns "DIR/traces/LOCATION.evt" for "DIR/traces". NULL: no memory. */
 static char *event_path(const char *stem, uint64_t location)
 {
     char *path = NULL;
@@ -52,8 +52,8 @@ static char *event_path(const char *stem, uint64_t location)
 }
 
 /*
- * errno is kept across the frees, since the caller's message is made from it by another thread
- * later.
+ * errno is preserved across the frees, because another thread uses it later for the caller's
+ * message.
  */
 static int location_restamp(const struct restamps *restamps, uint32_t index, void *walk)
 {
@@ -71,8 +71,8 @@ static int location_restamp(const struct restamps *restamps, uint32_t index, voi
 }
 
 /*
- * What a thread does; it leaves what there is to say to the caller's. Locations of others, and
- * those without events, remain unsupported: the OTF2 library is asked.
+ * Run by a thread. Messages are left to the caller's thread. Locations of other ranks, and those
+ * without events, remain ICTUS_ERR_UNSUPPORTED, so that the OTF2 library handles them.
  */
 static void restamps_try(void *self, uint32_t number)
 {
@@ -89,7 +89,7 @@ static void restamps_try(void *self, uint32_t number)
     its->number = errno;
 }
 
-/* The locations from `from` to below `to`, at most RESTAMPS_TOGETHER of them. */
+/* Try the locations [from, to), at most RESTAMPS_TOGETHER of them. */
 void ictusi_restamps_run(struct restamps *restamps, uint32_t from, uint32_t to)
 {
     restamps->from = from;
@@ -97,8 +97,8 @@ void ictusi_restamps_run(struct restamps *restamps, uint32_t from, uint32_t to)
 }
 
 /*
- * A walk that was begun is closed in any case. It counts only where its events were written: the
- * OTF2 library opens another one of the same location, which would count twice.
+ * A walk that was opened is always closed. It counts only if its events were written. Otherwise the
+ * OTF2 library opens another walk for the same location, and both would count.
  */
 int ictusi_restamps_settle(struct restamps *restamps, uint32_t location, bool dropped,
                            struct ictus_why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the events of locations: which become points, and which calls they belong to. */
+/* Reads the events of locations: which of them become points, and which calls they belong to. */
 #include "archive/scan.h"
 
 #include "archive/scan_parts.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first error counts: the ones after it are mostly its consequences. */
+/* The first error is kept, because later ones are mostly its consequences. */
 OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 {
     if (err && !r->err) {
@@ -18,9 +18,9 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 }
 
 /*
- * A location's points never go back in time: a stamp that does is taken for the one before it and
- * counted. gap is the number of events since the last point, by which they find their place when
- * the archive is written again.
+ * Make a point. The points of a location never go back in time: a stamp that does is replaced by
+ * the preceding one and counted. gap is the number of events since the last point, which locates
+ * the points when the archive is written again.
  */
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position, uint8_t kind)
 {
@@ -38,7 +38,10 @@ uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t pos
     }
     const uint64_t i = points->count++;
     points->time[i] = time;
-    /* Values and notes are set when they are wanted: memory that is not touched costs nothing. */
+    /*
+     * Values and notes are set only when they are needed, because memory that is not touched costs
+     * nothing.
+     */
     points->link[i] = NODE_NONE;
     points->gap[i] = (uint32_t)(position - r->last_position);
     points->peer[i] = LAYOUT_NONE;
@@ -55,8 +58,8 @@ uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t pos
 }
 
 /*
- * One communicator is remembered, with the location's own rank in it: consecutive events are mostly
- * on the same one, and a look-up is a search in a table of all.
+ * The last communicator is cached, together with the location's own rank in it. Consecutive events
+ * are mostly on the same one, and a lookup is a search among all of them.
  */
 uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref)
 {
@@ -72,9 +75,8 @@ uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref)
 }
 
 /*
- * Calls are committed in the order in which they were begun, as far as the earliest of them is
- * done: messages of one channel are matched in the order of the posts, not of the completions (MPI
- * 4.1, 3.5).
+ * Commit calls in the order in which they began, up to the first one that is still open. Messages
+ * of a channel are matched in the order of posting, not of completion (MPI 4.1, 3.5).
  */
 OTF2_CallbackCode ictusi_scan_commit(struct reading *r)
 {
@@ -83,20 +85,20 @@ OTF2_CallbackCode ictusi_scan_commit(struct reading *r)
 }
 
 /*
- * A request's number may be used again once it is complete; in `sends` a number is left over where
- * a send was freed while active, so that no completion was recorded.
+ * Post a call. The number of a request may be reused once it is complete. A number may be left over
+ * in `sends` if a send was freed while active, because then no completion was recorded.
  */
 OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, uint64_t request)
 {
     uint64_t number = 0;
-    ictusi_idmap_remove(&r->sends, request, 0); /* a send that was freed left it behind */
+    ictusi_idmap_remove(&r->sends, request, 0); /* left over from a send that was freed */
     const int err = ictusi_calls_open(&r->calls, call, &number);
     return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
 }
 
 /*
- * A record of a later OTF2 is not understood and makes no point; it is counted, and the caller says
- * so.
+ * A record of a later OTF2 version is not understood and makes no point. It is counted, and the
+ * caller reports it.
  */
 static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
                                          uint64_t position, void *data,
@@ -112,10 +114,10 @@ static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
 }
 
 /*
- * Nobody knows what is called from here on until recording is switched on again. A location that is
- * switched off before its first point starts late, which is not a gap if all start late. A gap
- * breaks the counting by which messages are matched: the k-th send need not be the k-th receive any
- * more. It is noted in the call queue, and the matching leaves out what cannot be told.
+ * Recording was switched. What is called until it is switched on again is unknown. A location that
+ * is switched off before its first point begins late, which is not a gap if all locations do. A gap
+ * breaks the counting by which messages are matched: the k-th send need not match the k-th receive
+ * any more. It is noted in the call queue, and the matching leaves out what cannot be determined.
  */
 static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
                                           uint64_t position, void *data,
@@ -133,7 +135,7 @@ static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeSt
         history->matching.stretches.gaps[r->location].late |= first;
         r->calls.gap += !first;
         r->calls.cut = true;
-        /* Whether they end meanwhile nobody knows. */
+        /* It is unknown whether they end in the meantime. */
         r->fork_count = 0;
         r->team_count = 0;
     }
@@ -142,9 +144,9 @@ static OTF2_CallbackCode scan_on_switched(OTF2_LocationRef location, OTF2_TimeSt
 }
 
 /*
- * Stamps are read as they were recorded: the archive's clock offsets are in the layout, so that
- * violations can be counted with and without them. Every event must have been read: a file that is
- * cut off is an error of its own, even where the library says nothing.
+ * Stamps are read as recorded. The archive's clock offsets are in the layout, so that violations
+ * can be counted with and without them. All events must have been read: a truncated file is an
+ * error, even if the library reports nothing.
  */
 static int scan_read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
 {
@@ -186,8 +188,9 @@ static int scan_read_location(struct reading *r, const OTF2_EvtReaderCallbacks *
 }
 
 /*
- * r is large (stacks of calls, forks and teams), hence allocated and not on a thread's stack. What
- * is left open at the end is counted, and committed as far as it goes.
+ * Read one location. r is large (stacks of calls, forks and teams), so it is allocated instead of
+ * placed on a thread's stack. What is still open at the end is counted, and committed as far as
+ * possible.
  */
 static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtReaderCallbacks *set)
 {
@@ -222,8 +225,8 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
 }
 
 /*
- * More points than events there cannot be. Written so that the sum cannot overflow: definitions of
- * a damaged archive may name any number of events.
+ * The number of points is at most the number of events. Written so that the sum cannot overflow,
+ * because the definitions of a damaged archive may state any number of events.
  */
 static uint64_t scan_count_events(const struct trace *trace, const bool *mine)
 {
@@ -236,9 +239,8 @@ static uint64_t scan_count_events(const struct trace *trace, const bool *mine)
 }
 
 /*
- * first[i] is set before the location is read: its points lie from there to first[i + 1]. Enter and
- * leave are registered only where somebody needs them, since they are most of the events of an
- * archive.
+ * first[i] is set before location i is read: its points are from there to first[i + 1]. Enter and
+ * leave are registered only if needed, since they are most of the events of an archive.
  */
 int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
 {
@@ -274,8 +276,9 @@ int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
 }
 
 /*
- * Memory for the points is reserved for the most there can be, and touched only as far as there are
- * some. Cancelled sends are dropped at the very end, when all ends of messages are known.
+ * Memory for the points is reserved for the largest possible number, but touched only as far as
+ * points exist. Cancelled sends are removed at the very end, when both ends of all messages are
+ * known.
  */
 int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct history *history,
                      struct scan_counts *counts)

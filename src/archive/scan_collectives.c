@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader's callbacks for collective operations: blocking, nonblocking, on windows. */
+/* The reader's callbacks for collective operations: blocking, nonblocking, and on windows. */
 #include "archive/scan_state.h"
 
 #include <ictus/error.h>
@@ -15,9 +15,9 @@ _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
                "so are roots that are not a rank");
 
 /*
- * Those that are nested too deeply are only counted, so that the ends of the others find their
- * beginnings again. OTF2's begin record does not say which collective begins: the operation is in
- * the end record, so beginnings are stacked and an end takes the latest.
+ * A collective begins. Those that are nested too deeply are only counted, so that the ends of the
+ * others still find their begins. OTF2's begin record does not name the operation, only the end
+ * record does. So begins are stacked, and an end takes the latest one.
  */
 static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                           uint8_t class)
@@ -56,9 +56,8 @@ static OTF2_CallbackCode scan_collectives_on_rma_begin(OTF2_LocationRef location
 }
 
 /*
- * From how many others the process received, where attributes tell: a bit for each of them. One
- * attribute holds 64 ranks; several may be there, and words without a bit are left out by the
- * writer.
+ * How many other processes this one received from, if attributes record it: one bit per process. An
+ * attribute holds 64 ranks. There may be several; the recorder omits those without any bit set.
  */
 static void collective_senders(const struct reading *r, const OTF2_AttributeList *attributes,
                                struct collective_call *call)
@@ -79,10 +78,10 @@ static void collective_senders(const struct reading *r, const OTF2_AttributeList
 }
 
 /*
- * Within a call of a neighbourhood collective a record of an exchange tells a member's totals, as
- * that of an Alltoallw does: neighbours alone exchanged, and no archive says who they are. If it
- * were taken for an exchange among all members, each would wait for all others in the graph, and
- * true times would count as violations.
+ * The operation to assume. Within a neighbourhood collective, a record of an exchange states a
+ * member's totals, like that of an Alltoallw: only neighbours exchanged data, and no archive says
+ * who they are. If it were treated as an exchange among all members, each would depend on all
+ * others, and true times would count as violations.
  */
 static uint8_t collective_meant(const struct reading *r, uint8_t op)
 {
@@ -91,8 +90,8 @@ static uint8_t collective_meant(const struct reading *r, uint8_t op)
 }
 
 /*
- * Tell the tap that a blocking collective has ended. Told before it is matched: a tap attributes
- * time to the call, whether or not it takes part in the graph.
+ * Tell the tap that a blocking collective has ended. This comes before the matching, because a tap
+ * attributes time to the call whether or not it takes part in the graph.
  */
 static int collective_tell(struct reading *r, OTF2_TimeStamp time,
                            const struct collective_call *call)
@@ -102,9 +101,9 @@ static int collective_tell(struct reading *r, OTF2_TimeStamp time,
 }
 
 /*
- * The end of a blocking collective. A beginning that is missing (recording began within the call)
- * leaves the end without a partner: it is counted and takes no part. One on an unknown communicator
- * cannot be matched either.
+ * The end of a blocking collective. If its begin is missing because recording started within the
+ * call, the end is counted and takes no part. A call on an unknown communicator cannot be matched
+ * either.
  */
 static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                         struct collective_call call)
@@ -115,7 +114,7 @@ static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, 
         return OTF2_CALLBACK_INTERRUPT;
     }
     call.location = r->location;
-    call.begin = NODE_NONE; /* in the same call: taps need not know it */
+    call.begin = NODE_NONE; /* in the same call, so taps do not need it */
     if (ictusi_scan_verdict(r, collective_tell(r, time, &call))) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -153,8 +152,8 @@ static OTF2_CallbackCode scan_collectives_on_end(OTF2_LocationRef location, OTF2
 }
 
 /*
- * A fence and its like order the window's processes as a barrier does, and are matched with their
- * like alone (POINT_RMA): the k-th on a communicator is the k-th of each member.
+ * A fence and similar calls order the processes of a window like a barrier. They are matched only
+ * among each other (POINT_RMA): the k-th on a communicator is the k-th of each member.
  */
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -167,7 +166,7 @@ static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, 
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    /* Without process synchronisation nobody waits for anybody. */
+    /* Without process synchronisation nobody waits. */
     if (!(level & OTF2_RMA_SYNC_LEVEL_PROCESS)) {
         r->begin_count -= r->begin_count > 0;
         return ictusi_scan_verdict(r, collective_tell(r, time, NULL));
@@ -182,7 +181,7 @@ static OTF2_CallbackCode scan_collectives_on_rma_end(OTF2_LocationRef location, 
 }
 
 /*
- * The point of the begin is made now, and the call stays open until its completion tells operation,
+ * The point of the begin is made now. The call stays open until its completion gives the operation,
  * communicator and root.
  */
 static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -192,7 +191,8 @@ static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_Tim
     struct reading *r = data;
     (void)location;
     struct call call = {.kind = CALL_COLLECTIVE, .state = CALL_OPEN};
-    call.member.op = collective_meant(r, COLLECTIVE_ALLTOALL); /* what it is, is known in the end */
+    /* the operation is known only at the end */
+    call.member.op = collective_meant(r, COLLECTIVE_ALLTOALL);
     collective_senders(r, attributes, &call.member);
     call.member.begin = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_OUT);
     if (call.member.begin == NODE_NONE) {
@@ -202,9 +202,8 @@ static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_Tim
 }
 
 /*
- * The member's place in the order of its communicator is that of the request, not of the
- * completion: nonblocking collectives are matched in the order in which they are begun (MPI 4.1,
- * 6.12).
+ * A member's place in the order of its communicator is that of the request, not of the completion:
+ * nonblocking collectives are matched in the order in which they begin (MPI 4.1, 6.12).
  */
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -224,7 +223,7 @@ static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_Ti
     const uint32_t index = ictusi_scan_comm(r, comm);
     posted->state = index == LAYOUT_NONE ? CALL_CANCELLED : CALL_DONE;
     r->scan->counts->foreign += index == LAYOUT_NONE;
-    struct collective_call *member = &posted->member; /* begins, and may know its senders */
+    struct collective_call *member = &posted->member; /* has the begin, and perhaps the senders */
     member->location = r->location;
     member->comm = index;
     member->root = root;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reader's callbacks for locks of windows and for what is done under them. OTF2 does not record
- * in which order processes had a lock, so that they make no points: only who listens is told.
+ * The reader's callbacks for window locks and for operations under them. OTF2 does not record the
+ * order in which processes held a lock, so these events make no points; only a tap receives them.
  */
 #include "archive/scan_state.h"
 
@@ -93,7 +93,7 @@ static OTF2_CallbackCode scan_locks_on_atomic(OTF2_LocationRef location, OTF2_Ti
     return window_access(data, time, window);
 }
 
-/* RmaOpCompleteBlocking, NonBlocking and Remote. */
+/* RmaOpCompleteBlocking, RmaOpCompleteNonBlocking and RmaOpCompleteRemote. */
 static OTF2_CallbackCode scan_locks_on_completed(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                  uint64_t position, void *data,
                                                  OTF2_AttributeList *attributes,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader's callbacks for messages, and for notifications of windows, which are like them. */
+/*
+ * The reader's callbacks for messages, and for notifications of windows, which are treated alike.
+ */
 #include "archive/scan_state.h"
 
 #include <ictus/error.h>
 
 /*
- * Who is at the other end of a message: ends are the rank there, communicator and tag. The rank is
- * turned into a location of the layout, through the communicator's group and, in an
- * inter-communicator, the remote one. LAYOUT_NONE: of another archive, or damaged.
+ * The other end of a message. ends holds the rank there, the communicator and the tag. The rank is
+ * converted to a location through the communicator's group, or, in an inter-communicator, the
+ * remote group. LAYOUT_NONE: the rank is undefined, because the archive is damaged or part of
+ * another one.
  */
 static uint32_t scan_messages_find_peer(struct reading *r, const uint32_t ends[3])
 {
@@ -20,8 +23,8 @@ static uint32_t scan_messages_find_peer(struct reading *r, const uint32_t ends[3
 }
 
 /*
- * The point of a message's end, which names the other one; NODE_NONE where there is none. A message
- * whose other end is unknown makes no point: nothing could be said of its order.
+ * Make the point of one end of a message, and find its peer. NODE_NONE: no point was made. A
+ * message whose other end is unknown makes no point, because nothing is known about its order.
  */
 static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                               const uint32_t ends[3], uint8_t side, uint32_t *peer)
@@ -32,8 +35,8 @@ static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t p
 }
 
 /*
- * Match a message's end at once. The number of gaps before this point goes with it: beyond one, the
- * k-th send of a channel need not belong to the k-th receive.
+ * Match one end of a message at once. The number of gaps before this point is passed on, because
+ * after a gap the k-th send of a channel need not match the k-th receive.
  */
 static OTF2_CallbackCode message_match(struct reading *r, uint32_t point, uint32_t peer,
                                        uint32_t tag, bool send)
@@ -44,7 +47,7 @@ static OTF2_CallbackCode message_match(struct reading *r, uint32_t point, uint32
         r, ictusi_match_message(matching, point, r->location, r->comm, peer, tag, send));
 }
 
-/* Bytes matter to who listens only: what is not noted costs no memory. */
+/* Only a tap needs message sizes; otherwise no memory is touched for them. */
 static void message_note_bytes(struct reading *r, uint32_t point, uint64_t length)
 {
     if (r->scan->tap && point != NODE_NONE) {
@@ -53,9 +56,8 @@ static void message_note_bytes(struct reading *r, uint32_t point, uint64_t lengt
 }
 
 /*
- * A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. A
- * send is matched as soon as it is met: sends of a channel are in the order of their calls,
- * blocking or not, so that none has to wait for another.
+ * A send. Returns its point, or NODE_NONE (see r->err). Sends are matched as soon as they are read,
+ * because the sends of a channel are recorded in call order, blocking or not.
  */
 static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                              const uint32_t ends[3])
@@ -69,9 +71,8 @@ static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t po
 }
 
 /*
- * A receive: in the order of the calls, where some are open. One that completes while an earlier
- * one is still open waits for it, since messages are matched in the order in which receives were
- * posted.
+ * A receive. If earlier receives are still open, it waits for them in the queue, because messages
+ * are matched in the order in which receives were posted.
  */
 static OTF2_CallbackCode message_receive(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                          const uint32_t ends[3], uint64_t length)
@@ -111,8 +112,8 @@ static OTF2_CallbackCode scan_messages_on_send(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * The point is kept under the request's number until the send is complete: MPI_Cancel, if it
- * succeeds, must find it, since a cancelled send has no receive.
+ * The point is kept under the request's number until the send is complete. A successful MPI_Cancel
+ * must find it, because a cancelled send has no receive.
  */
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -135,8 +136,8 @@ static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_
 }
 
 /*
- * The post has no point of its own (nobody waits for it), but a place in the queue of calls, by
- * which the order of matching is that of the posts.
+ * Posting a receive makes no point, since nothing depends on it, but it takes a place in the queue
+ * of calls, which determines the order of matching.
  */
 static OTF2_CallbackCode scan_messages_on_irecv_request(OTF2_LocationRef location,
                                                         OTF2_TimeStamp time, uint64_t position,
@@ -166,9 +167,9 @@ static OTF2_CallbackCode scan_messages_on_recv(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * The completion fills the place that the post took. It names peer and tag, which the post's record
- * does not have. A peer that is not known leaves a place that counts as cancelled, so that others
- * pass it.
+ * The completion fills the place that the posted receive took. It states peer and tag, which the
+ * record of the posting does not have. If the peer is unknown, the place counts as cancelled, so
+ * that later receives can pass it.
  */
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -180,7 +181,7 @@ static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_
     struct reading *r = data;
     struct call *posted = ictusi_calls_take(&r->calls, request);
     if (!posted || posted->kind != CALL_RECEIVE) {
-        /* Posted before recording began: in the order of completion. */
+        /* Posted before recording began, so the order of completion is used. */
         return scan_messages_on_recv(location, time, position, data, attributes, sender, comm, tag,
                                      length);
     }
@@ -204,8 +205,8 @@ static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_
 }
 
 /*
- * Either a send, whose match is taken back at the end (its channel's receives would shift by one
- * otherwise), or a receive that is still in the queue.
+ * Cancels either a send, which is unmatched at the end (otherwise the receives of its channel would
+ * be shifted by one), or a receive that is still in the queue.
  */
 static OTF2_CallbackCode scan_messages_on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                     uint64_t position, void *data,
@@ -233,7 +234,10 @@ static OTF2_CallbackCode scan_messages_on_cancelled(OTF2_LocationRef location, O
     return ictusi_scan_commit(r);
 }
 
-/* From here on it cannot be cancelled. The completion makes no point, as nobody waits for it. */
+/*
+ * From here on the send cannot be cancelled. Its completion makes no point, because nothing depends
+ * on it.
+ */
 static OTF2_CallbackCode scan_on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                 uint64_t position, void *data,
                                                 OTF2_AttributeList *attributes, uint64_t request)
@@ -247,10 +251,10 @@ static OTF2_CallbackCode scan_on_isend_complete(OTF2_LocationRef location, OTF2_
 }
 
 /*
- * The k-th notification that one process sends another arrives as the k-th from there. Memory is
- * synchronised by one side alone: it orders nothing, and tells who may access a window from now on.
- * Notifications have channels of their own: the window takes the tag's place, and
- * MATCH_NOTIFICATION keeps them apart from messages on the same communicator.
+ * The k-th notification that one process sends to another is the k-th that arrives from there.
+ * Synchronising memory involves one side only: it orders nothing, but tells who may access a window
+ * from now on. Notifications have channels of their own: the window takes the place of the tag, and
+ * MATCH_NOTIFICATION separates them from messages on the same communicator.
  */
 static OTF2_CallbackCode scan_messages_on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                    uint64_t position, void *data,

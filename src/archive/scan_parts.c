@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each thread has a reader, a history and a tap of its own. Afterwards they are put one after the
- * other in the order of the locations, so that everything has the number that one thread would have
- * given it. A block that could not be read is read again by the caller's thread, which says what is
- * wrong with it.
+ * Reads blocks of locations in several threads. Each thread has a reader, a history and a tap of
+ * its own. Afterwards these are appended in the order of the locations, so that everything has the
+ * number that one thread would have given it. A block that could not be read is read again by the
+ * caller's thread, which reports what is wrong with it.
  *
- * Calls of one process are counted across its locations; hence no process lies in two blocks.
+ * The calls of one process are counted across its locations, so no process is divided between two
+ * blocks.
  */
 #include "archive/scan_parts.h"
 
@@ -24,8 +25,8 @@ struct part {
 };
 
 /*
- * Locations of one group are read by one thread. A location without a process is a group of its
- * own.
+ * Locations in the same group must be read by one thread. A location without a process is a group
+ * of its own.
  */
 static uint64_t part_group(const struct layout *layout, uint32_t location)
 {
@@ -35,8 +36,8 @@ static uint64_t part_group(const struct layout *layout, uint32_t location)
 }
 
 /*
- * Where blocks may begin: after locations none of whose groups has a later one. reach is the last
- * location of all groups that have begun.
+ * Find where blocks may begin: after a location if no group that has begun continues later. reach
+ * is the last location of all groups that have begun.
  */
 static bool *part_borders(const struct layout *layout)
 {
@@ -67,18 +68,18 @@ static uint64_t distance_of(uint64_t a, uint64_t b)
 }
 
 /*
- * Blocks of about as many events each; how many there are in the end. Where an even share ends
- * within a group, the border that is nearer to it is taken. Where there are few borders, there are
- * fewer blocks than were asked for. wanted is a share of all events by division before
- * multiplication: the product of two numbers of a damaged archive could overflow.
+ * Divide the locations into blocks with about the same number of events, and return the number of
+ * blocks. If an equal share ends within a group, the nearer border is used. If there are few
+ * borders, there are fewer blocks than requested. `wanted` divides before it multiplies, because
+ * the product of two numbers from a damaged archive could overflow.
  */
 static int parts_cut(const struct layout *layout, struct part *parts, int most)
 {
     bool *border = part_borders(layout);
     uint64_t total = 0;
     uint64_t before = 0;   /* events of the locations before i */
-    uint64_t previous = 0; /* likewise, before the last border */
-    uint32_t last = 0;     /* that border, if no block begins there */
+    uint64_t previous = 0; /* the same, before the last border */
+    uint32_t last = 0;     /* the last border, if no block begins there */
     int count = 1;
     for (uint64_t i = 0; i < layout->location_count; i++) {
         total += layout->locations[i].events;
@@ -103,7 +104,7 @@ static int parts_cut(const struct layout *layout, struct part *parts, int most)
     return count;
 }
 
-/* Local definitions hold the tables by which events are to be read. */
+/* Read the local definitions, which contain the mapping tables for the events. */
 static bool part_read_definitions(const struct part *part)
 {
     const struct layout *layout = &part->trace.layout;
@@ -114,7 +115,7 @@ static bool part_read_definitions(const struct part *part)
         }
     }
     if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) {
-        return true; /* there are none */
+        return true; /* there are no local definitions */
     }
     bool good = true;
     for (uint32_t i = part->from; i < part->to && good; i++) {
@@ -137,10 +138,9 @@ static void *part_run(void *self)
 }
 
 /*
- * Begin to read a block; nothing is running where that cannot be done. All that it needs is its
- * own, but for the definitions, which nobody changes while events are read. A reader for each
- * thread, because OTF2's is not safe between threads. A thread that cannot be begun is no error:
- * the caller reads its block itself.
+ * Start reading a block. Everything is the thread's own, except for the definitions, which are not
+ * modified while events are read. Each thread has its own reader, because OTF2's readers are not
+ * thread-safe. If a thread cannot be started, the caller reads its block itself.
  */
 static void part_begin(struct part *part, const struct scan *whole)
 {
@@ -150,7 +150,7 @@ static void part_begin(struct part *part, const struct scan *whole)
         events += layout->locations[i].events;
     }
     part->trace = *whole->trace;
-    part->trace.why = NULL; /* the caller's thread speaks */
+    part->trace.why = NULL; /* only the caller's thread reports errors */
     part->trace.reader = OTF2_Reader_Open(whole->trace->path);
     part->scan = (struct scan){.trace = &part->trace,
                                .history = &part->history,
@@ -180,9 +180,9 @@ static void counts_add(struct scan_counts *to, const struct scan_counts *more)
 }
 
 /*
- * Put what a block holds after what is there. Called in the order of the blocks, which is the order
- * of the locations. point is where this block's points begin in the whole, by which a tap shifts
- * what it has noted.
+ * Append a block. Called in the order of the blocks, which is the order of the locations. `point`
+ * is where this block's points begin in the whole, so that a tap can shift the numbers it has
+ * stored.
  */
 static int part_join(struct part *part, struct scan *whole)
 {
@@ -208,8 +208,8 @@ static void part_end(struct part *part)
 }
 
 /*
- * The first block is read into the caller's own history, while the threads read the others. All
- * threads have ended before anything is put together, after errors as well.
+ * The first block is read into the caller's own history while the threads read the others. All
+ * threads have ended before anything is joined, also after errors.
  */
 int ictusi_scan_parts(struct scan *scan, int threads)
 {

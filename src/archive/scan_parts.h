@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading several blocks of locations at a time, each by a thread. */
+/* Reads several blocks of locations in parallel, one per thread. */
 #ifndef ICTUS_ARCHIVE_SCAN_PARTS_H
 #define ICTUS_ARCHIVE_SCAN_PARTS_H
 
 #include "archive/scan_state.h"
 
 /*
- * Read all locations by so many threads, the caller's included. What is found, and what is said of
- * damage, is the same as one thread alone finds and says. Errors: those of ictusi_scan_read().
+ * Read all locations with this many threads, including the caller's. The results and error messages
+ * are the same as with one thread. Errors: those of ictusi_scan_read().
  */
 int ictusi_scan_parts(struct scan *scan, int threads);
 

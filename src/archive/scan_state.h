@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of reading one location, shared by the callbacks for messages and for threads. */
+/* The state of reading one location, which the callbacks for messages and for threads share. */
 #ifndef ICTUS_ARCHIVE_SCAN_STATE_H
 #define ICTUS_ARCHIVE_SCAN_STATE_H
 
@@ -15,7 +15,7 @@ struct fork_state {
     uint64_t sequence;
 };
 
-/* A team that this location is in. */
+/* A team that this location belongs to at present. */
 struct team_state {
     uint32_t comm;
     uint64_t sequence;
@@ -23,7 +23,7 @@ struct team_state {
     uint32_t barrier_depth;
 };
 
-/* Reading all of them. */
+/* The state of reading all locations. */
 struct scan {
     struct trace *trace;
     struct history *history;
@@ -32,56 +32,56 @@ struct scan {
     const bool *mine;     /* by location: whether to read it; NULL: all */
 };
 
-/* Reading one location. */
+/* The state of reading one location. */
 struct reading {
     struct scan *scan;
     uint32_t location;
     uint64_t last_position;
     int64_t last_time;
     bool comm_known;
-    uint32_t comm_ref, comm; /* the communicator looked up last */
+    uint32_t comm_ref, comm; /* the last communicator that was looked up */
     uint32_t own;            /* the location's rank in it */
     struct calls calls;
-    struct idmap sends;         /* request of a send that has not completed -> its point */
-    uint32_t begins[STACK_MAX]; /* points of collectives that have begun */
+    struct idmap sends;         /* request -> point of each send that has not completed */
+    uint32_t begins[STACK_MAX]; /* points of collectives that have begun but not ended */
     uint32_t begin_count;
     struct fork_state forks[STACK_MAX];
     uint32_t fork_count;
     struct team_state teams[STACK_MAX];
     uint32_t team_count;
-    uint32_t neighbors; /* calls of neighbourhood collectives that have not returned */
+    uint32_t neighbors; /* neighbourhood collectives that have not returned */
     int err;
 };
 
-/* Read a block of locations, and put what is found after what there is. */
+/* Read a block of locations and append what is found. */
 int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to);
 
 /* Turn an error into the reader's callback code; the first one is kept. */
 OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err);
 
-/* A new point at the current event; NODE_NONE, with r->err set, where there is no room. */
+/* Make a point at the current event. NODE_NONE: there is no room, and r->err is set. */
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position,
                            uint8_t kind);
 
-/* The communicator that an event names, or LAYOUT_NONE; most name that of the one before. */
+/* The communicator that an event refers to, or LAYOUT_NONE. The last one is cached. */
 uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref);
 
-/* Match all calls that are complete, in their order. */
+/* Match all calls that are complete, in order. */
 OTF2_CallbackCode ictusi_scan_commit(struct reading *r);
 
-/* A call that its request will complete. */
+/* Post a call that its request will complete. */
 OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, uint64_t request);
 
 void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set);
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set);
 
-/* Register the callbacks for locks of windows, which a tap alone is told of. */
+/* Register the callbacks for window locks, which only a tap receives. */
 void ictusi_scan_register_locks(OTF2_EvtReaderCallbacks *set);
 
 /* Register the callbacks for forks, teams, barriers, locks, threads and tasks. */
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions);
 
-/* Tell the tap of a request. */
+/* Notify the tap of a request. */
 static inline int scan_request(struct reading *r, OTF2_TimeStamp time, enum tap_request what,
                                uint64_t request, uint32_t point)
 {

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader's callbacks for threads: fork and join, team barriers, locks, creation, tasks. */
+/*
+ * The reader's callbacks for threads: fork and join, team barriers, locks, thread creation, tasks.
+ */
 #include "archive/scan_state.h"
 
 #include <ictus/error.h>
 
 /*
- * Kinds of keys, beside the communicator, under which events of threads meet. Two events that must
- * come one after the other (release and acquire, create and begin) meet under a key of two words:
- * the kind with its scope, and a number that both records carry.
+ * The kinds of keys, besides communicators, under which thread events are matched. Two events of
+ * which one must follow the other (release and acquire, create and begin) are matched under a key
+ * of two words: the kind with its scope, and a number that both records contain.
  */
 enum pair_kind { PAIR_LOCK = 1, PAIR_CREATE, PAIR_WAIT, PAIR_TASK };
-/* Kind of sequence number: the teams a location has begun. Below it are point classes. */
+/*
+ * The kind of sequence number for the teams that a location has begun. Smaller values are point
+ * classes.
+ */
 enum { SEQUENCE_TEAM = 16 };
 enum { BARRIER_BITS = 32 };
 
-/* out: others depend on it; else it depends on others. */
+/* out: other events depend on this point; otherwise it depends on others. */
 static uint32_t thread_point(struct reading *r, OTF2_TimeStamp time, uint64_t position, bool out)
 {
     return ictusi_scan_point(r, time, position, POINT_THREAD | (out ? POINT_OUT : POINT_IN));
 }
 
 /*
- * A point and the key under which it meets its other half. The first of the two halves that is met
- * waits under its key, whichever it is: locations are read one after another and not in the order
- * of time.
+ * Make a point and match it under a key. Whichever of the two events is read first waits under the
+ * key, because locations are read one after another and not in the order of time.
  */
 static OTF2_CallbackCode thread_pair(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                      uint64_t a, uint64_t b, bool out)
@@ -36,15 +40,15 @@ static OTF2_CallbackCode thread_pair(struct reading *r, OTF2_TimeStamp time, uin
                                                       LAYOUT_NONE, a, b, point, out));
 }
 
-/* The scope is a communicator or a process, of 32 bits, below the kind. */
+/* The scope is a communicator or a process, in 32 bits below the kind. */
 static uint64_t thread_key(enum pair_kind kind, uint32_t scope)
 {
     return (uint64_t)kind << 40 | scope;
 }
 
 /*
- * Its team is not known yet: it is that of the first team this location begins from here on. Those
- * nested too deeply are only counted, so that joins find their forks again.
+ * A fork. Its team is not known yet: it is the next one that this location begins. Forks that are
+ * nested too deeply are only counted, so that joins still find their forks.
  */
 static OTF2_CallbackCode threads_forked(OTF2_LocationRef location, OTF2_TimeStamp time,
                                         uint64_t position, void *data,
@@ -68,8 +72,8 @@ static OTF2_CallbackCode threads_forked(OTF2_LocationRef location, OTF2_TimeStam
 }
 
 /*
- * The join comes after the ends of all members. A fork that never got a team (nobody's begin was
- * recorded) orders nothing.
+ * A join comes after the ends of all members. A fork that never got a team, because nobody's begin
+ * was recorded, orders nothing.
  */
 static OTF2_CallbackCode threads_joined(OTF2_LocationRef location, OTF2_TimeStamp time,
                                         uint64_t position, void *data,
@@ -96,9 +100,10 @@ static OTF2_CallbackCode threads_joined(OTF2_LocationRef location, OTF2_TimeStam
 }
 
 /*
- * Which of its team's regions a location begins: as the archive says, else they are counted.
- * Counting is right only if every thread of the team was recorded in every region, which a thread
- * that was switched off meanwhile was not. Hence the attribute that ictus writes.
+ * Which region of its team a location begins. If the archive does not record it, regions are
+ * counted. Counting is right only if every thread of the team was recorded in every region, which
+ * is not the case if recording was switched off for a thread. Hence the attribute that ictus
+ * writes.
  */
 static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *attributes,
                        uint64_t *sequence)
@@ -116,10 +121,9 @@ static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *att
 }
 
 /*
- * The team's number on this location; the one who forked it brings the fork with it. A fork orders
- * all members of the team after it: OP_FORK with the fork as the outgoing point and each member's
- * begin as an incoming one. The thread that forked is a member as well, and comes here first or
- * later; its fork is the innermost that has no team yet.
+ * A location begins a team. A fork comes before all members of the team: OP_FORK with the fork as
+ * the outgoing point, and each member's begin as an incoming one. The forking thread is itself a
+ * member, and connects its fork, which is the innermost one without a team.
  */
 static int scan_threads_enter_team(struct reading *r, uint32_t comm, uint32_t point,
                                    OTF2_AttributeList *attributes)
@@ -146,7 +150,7 @@ static int scan_threads_enter_team(struct reading *r, uint32_t comm, uint32_t po
                                      point, false);
 }
 
-/* A team that the definitions do not know is counted, so that its end finds it on the stack. */
+/* An undefined team is pushed as well, so that its end finds it on the stack. */
 static OTF2_CallbackCode scan_threads_on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                     uint64_t position, void *data,
                                                     OTF2_AttributeList *attributes,
@@ -168,8 +172,8 @@ static OTF2_CallbackCode scan_threads_on_team_begin(OTF2_LocationRef location, O
 }
 
 /*
- * Teams of a location end in the reverse order of their beginnings; an end of another one than the
- * innermost is damaged and takes no part.
+ * The teams of a location end in the reverse order of their begins. An end that does not match the
+ * innermost team is damaged and takes no part.
  */
 static OTF2_CallbackCode scan_threads_on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                   uint64_t position, void *data,
@@ -195,8 +199,8 @@ static OTF2_CallbackCode scan_threads_on_team_end(OTF2_LocationRef location, OTF
 }
 
 /*
- * The team whose barrier this region is, or NULL. Which regions are barriers is known from the
- * definitions (the region's role).
+ * The team whose barrier a region is, or NULL. The roles of regions in the definitions tell which
+ * ones are barriers.
  */
 static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
 {
@@ -208,9 +212,10 @@ static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
 }
 
 /*
- * Its number is that of the team's region and of the barrier within it, since every region counts
- * anew. Nobody leaves before all have entered: an entering point goes out, a leaving one comes in
- * (OP_TEAM_BARRIER). 32 bits of barriers within a region, above them the region's number.
+ * A point of a team barrier. It is identified by the number of the team's region and that of the
+ * barrier within it, which are counted from 0 in every region. Nobody leaves before all have
+ * entered, so entering points are outgoing and leaving ones are incoming (OP_TEAM_BARRIER). The
+ * lower 32 bits count barriers within a region; the upper ones hold the region's number.
  */
 static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                       const struct team_state *team, bool out)
@@ -224,14 +229,14 @@ static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, ui
                                team->sequence << BARRIER_BITS | team->barriers, point, out));
 }
 
-/* Whether a region is a neighbourhood collective of MPI. */
+/* Whether a region is an MPI neighbourhood collective. */
 static bool region_has_neighbors(const struct reading *r, OTF2_RegionRef region)
 {
     const struct idmap *regions = &r->scan->trace->region_neighbors;
     return regions->used && ictusi_idmap_get(regions, region, 0) != IDMAP_NONE;
 }
 
-/* neighbors counts how many neighbourhood collectives are open, for collective_meant(). */
+/* neighbors counts the open neighbourhood collectives, for collective_meant(). */
 static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                uint64_t position, void *data,
                                                OTF2_AttributeList *attributes,
@@ -252,8 +257,8 @@ static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * Of barrier regions within one another the outermost counts. barriers is raised after the leave:
- * both points of a barrier have one number.
+ * Of nested barrier regions, the outermost one counts. barriers is incremented after the leave,
+ * because both points of a barrier have the same number.
  */
 static OTF2_CallbackCode scan_threads_leave_barrier(struct reading *r, OTF2_TimeStamp time,
                                                     uint64_t position, OTF2_RegionRef region)
@@ -268,7 +273,8 @@ static OTF2_CallbackCode scan_threads_leave_barrier(struct reading *r, OTF2_Time
 }
 
 /*
- * The tap hears of the leave after the barrier's point, which belongs to the region that is left.
+ * The tap is notified of the leave after the barrier's point, which belongs to the region being
+ * left.
  */
 static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                uint64_t position, void *data,
@@ -285,9 +291,11 @@ static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_T
 }
 
 /*
- * Locks are numbered by each model for itself, in each process for itself.
+ * Locks are numbered separately for each threading model and each process:
+ *
  *     model << 32 | kind << 40 | process
- * The model's number has 8 bits, so that it does not reach the kind.
+ *
+ * The model's number has 8 bits, so it does not overlap the kind.
  */
 static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 {
@@ -296,9 +304,9 @@ static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 }
 
 /*
- * B07 knows no locks: who acquires as number k + 1 does so after number k released. order counts
- * acquisitions of one lock; the release that ends number k has the same k, and number 0 has no
- * release before it. The pair is release k, acquire k + 1.
+ * B07 does not cover locks: acquisition k + 1 happens after release k. order counts the
+ * acquisitions of one lock, and the release that ends acquisition k has the same number. Number 0
+ * has no release before it. So release k and acquisition k + 1 are a pair.
  */
 static OTF2_CallbackCode scan_threads_on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                  uint64_t position, void *data,
@@ -317,7 +325,7 @@ static OTF2_CallbackCode scan_threads_on_acquire(OTF2_LocationRef location, OTF2
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->acquired(tap, time, point));
 }
 
-/* Orders nothing by itself: the acquisition that follows is where its time arrives. */
+/* A release orders nothing by itself; the next acquisition depends on it. */
 static OTF2_CallbackCode scan_threads_on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                  uint64_t position, void *data,
                                                  OTF2_AttributeList *attributes,
@@ -358,7 +366,7 @@ ON_THREAD(on_wait, PAIR_WAIT, false)
 ON_TASK(on_task_create, true)
 ON_TASK(on_task_switch, false)
 
-/* regions: whether enter and leave are wanted, which are most events of an archive. */
+/* regions: whether to register enter and leave, which are most of the events of an archive. */
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions)
 {
     OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, threads_forked);

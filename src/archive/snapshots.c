@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Snapshots: what of a location's past still holds at some instants, with its events' times. */
+/*
+ * Snapshots: which past events of a location are still in effect at some instants, with their
+ * times.
+ */
 #include "archive/snapshots.h"
 
 #include "archive/output.h"
@@ -15,7 +18,7 @@ bool ictusi_snapshots_exist(const struct trace *trace)
     return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
 }
 
-/* A record that cannot be written would be missing in the output: better there is none. */
+/* A record that cannot be written would be missing in the output, so the copy is refused. */
 static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
                                               void *data, OTF2_AttributeList *attributes)
 {
@@ -28,8 +31,8 @@ static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_Ti
 }
 
 /*
- * Whether a location has snapshots: not all must. The number of snapshots in the anchor is of the
- * whole archive and tells nothing of one location.
+ * Whether a location has snapshots. Not all locations need to have them, and the number in the
+ * anchor is that of the whole archive.
  */
 static bool snapshots_has_file(const struct trace *trace, uint64_t ref)
 {
@@ -39,9 +42,10 @@ static bool snapshots_has_file(const struct trace *trace, uint64_t ref)
 }
 
 /*
- * What ended the reading is asked first: OTF2 calls it an error, too, when a callback interrupts.
- * OTF2 refuses a record whose time is before the one before it (invalid argument), which only a
- * damaged archive makes it see: event times ascend, and so do those they are moved to.
+ * Copy the snapshots of a location. The reason why the reading ended is examined first, because
+ * OTF2 also reports an error when a callback interrupts it. OTF2 refuses a record that is earlier
+ * than the one before it (invalid argument). This happens only with a damaged archive: event times
+ * ascend, and so do those they are moved to.
  */
 static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
                                   const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
@@ -61,16 +65,16 @@ static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
     if (copy->unknown) {
         return ICTUS_ERR_UNSUPPORTED;
     }
-    if (copy->code != OTF2_SUCCESS) { /* times in no order are refused as arguments */
+    if (copy->code != OTF2_SUCCESS) { /* times out of order are refused as invalid arguments */
         return copy->code == OTF2_ERROR_INVALID_ARGUMENT ? ICTUS_ERR_CORRUPT : ICTUS_ERR_IO;
     }
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
 /*
- * The times of this location's events are in memory meanwhile. Where offsets are kept nothing
- * moves, and an empty list leaves all times as they are. Snapshots refer to events by their times,
- * and those times were moved: moved_times translates them, through the i-th event before and after.
+ * Snapshots refer to events by time, and these times have moved. moved_times translates them
+ * through the i-th event before and after. It is in memory for one location at a time. If offsets
+ * are kept, nothing moves, and an empty list leaves all times unchanged.
  */
 static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *archive,
                                    uint32_t location, const OTF2_SnapReaderCallbacks *set)
@@ -91,7 +95,7 @@ static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *arc
     return err;
 }
 
-/* A location without a file has none; asking OTF2 for its reader would be an error. */
+/* A location without a file has no snapshots, and asking OTF2 for its reader would be an error. */
 static int snapshots_copy_locations(const struct copy_job *job, OTF2_Archive *archive)
 {
     const struct trace *trace = job->trace;
@@ -112,10 +116,10 @@ static int snapshots_copy_locations(const struct copy_job *job, OTF2_Archive *ar
 }
 
 /*
- * Event files are open as well, since the times of events are read from there. The number of
- * snapshots belongs to the anchor, which the first rank writes. All that was opened is closed after
- * errors, too. Collective where there is a team: each rank copies its own locations, and all open
- * and close alike.
+ * Event files are opened as well, since the times of events are read from them. The number of
+ * snapshots is part of the anchor, which the first rank writes. Everything that was opened is
+ * closed, also after errors. Collective if there is a team: each rank copies its own locations, and
+ * all ranks open and close the files.
  */
 int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
 {

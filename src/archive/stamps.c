@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading nothing but the times of a location, and where they move. */
+/* Reads only the times of a location's events, and computes where they move. */
 #include "archive/stamps.h"
 
 #include <stdlib.h>
 
-/* Offsets are switched on or off for the reader as a whole, so it has to be a fresh one. */
+/* Offsets are switched on or off for a whole reader, so a fresh one is needed. */
 static OTF2_ErrorCode stamps_read_all(const struct trace *trace, OTF2_EvtReader *reader, bool shown,
                                       const OTF2_EvtReaderCallbacks *set, struct stamps *stamps)
 {
@@ -18,8 +18,9 @@ static OTF2_ErrorCode stamps_read_all(const struct trace *trace, OTF2_EvtReader 
 }
 
 /*
- * shown: with the archive's clock offsets applied, as a reader of the archive sees them; else as
- * recorded. One more than there are events is allocated, as malloc(0) may be NULL.
+ * shown: apply the archive's clock offsets, as readers of the archive do; otherwise read the stamps
+ * as recorded. One more element than there are events is allocated, because malloc(0) may return
+ * NULL.
  */
 int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
                        struct stamps *stamps)
@@ -44,10 +45,11 @@ int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
 }
 
 /*
- * Twice the same events, as readers show them and raw, so that the i-th of both are one event. The
- * walk does not count: the events are copied by another one. Events share indices, times do not:
- * two events may have one time as shown and two when moved. 16 bytes an event are held in memory
- * meanwhile, of one location at a time.
+ * The same events are read twice, as readers show them and raw, so that the i-th times of both
+ * lists belong to the same event. Events are identified by index and not by time, because two
+ * events may have the same time as shown and different ones when moved. The walk does not count,
+ * since the events are copied with another one. This takes 16 bytes per event, for one location at
+ * a time.
  */
 int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
                             struct moved_times *times)
@@ -75,10 +77,10 @@ void ictusi_moved_times_free(struct moved_times *times)
 }
 
 /*
- * After the search next is the first event that is not before the stamp. An instant before all
- * events stays as far before the first, though not before 0; one between two of them must not pass
- * the later one, and one after the last stays as far after it. Invariant of the search: shown[i] <
- * stamp for i < next, shown[i] >= stamp for i >= high.
+ * Binary search, with the invariant shown[i] < stamp for i < next and shown[i] >= stamp for i >=
+ * high. It finds the first event that is not before the stamp. An instant before all events keeps
+ * its distance from the first one, but not below 0. One between two events must not pass the later
+ * one. One after the last event keeps its distance from it.
  */
 uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp)
 {

@@ -6,15 +6,15 @@
 #include "archive/copy.h"
 
 /*
- * Read them, with the archive's clock offsets as OTF2's readers show them, or raw; none where there
- * is no file. The list is the caller's to free, after errors too; the trace's event files are open.
- * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
+ * Read the stamps, either with the archive's clock offsets, as OTF2's readers show them, or raw.
+ * There are none if there is no file. The caller frees the list, also after errors. The trace's
+ * event files must be open. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
  */
 int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
                        struct stamps *stamps);
 
 /*
- * How a location's events move in a job; what is made is the caller's to free, after errors too.
+ * Compute how a location's events move in a job. The caller frees the result, also after errors.
  * Errors: as above.
  */
 int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,

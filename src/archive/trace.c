@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking things up in what an archive's definitions said. */
+/* Looks up what an archive's definitions state. */
 #include "archive/trace.h"
 
 #include <ictus/text.h>
@@ -52,7 +52,7 @@ uint64_t ictusi_archive_ns(const struct trace *trace, uint64_t stamp)
     return resolution == 1000000000 ? since : (uint64_t)((wide)since * 1000000000 / resolution);
 }
 
-/* Asked for by name, OTF2 would complain of one that is not there. */
+/* The names are listed first, because OTF2 reports an error if a property does not exist. */
 char *ictusi_archive_property(const struct trace *trace, const char *name)
 {
     uint32_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An OTF2 archive that is open for reading, and what its definitions say: locations, processes,
+ * An OTF2 archive that is open for reading, and what its definitions state: locations, processes,
  * nodes, communicators with their members, names, the clock and its offsets. There is no other
  * reader of definitions.
  */
@@ -24,7 +24,7 @@ struct trace_group {
     uint64_t *members;
 };
 
-/* Names by the number of what bears them: rows in the order of their definitions. */
+/* Names by reference; the rows are in the order of the definitions. */
 struct name_row {
     uint64_t ref;
     uint32_t string; /* reference */
@@ -33,22 +33,22 @@ struct name_row {
 struct name_table {
     struct name_row *rows;
     uint64_t count;
-    struct idmap index; /* number -> row */
+    struct idmap index; /* reference -> row */
 };
 
 /*
- * Places in the source from which calls were made: the attribute ICTUS::CALL_SITE of an enter names
- * a calling context. Values are references; lines are keyed as their files are.
+ * Call sites in the source. The attribute ICTUS::CALL_SITE of an enter refers to a calling context.
+ * Values are references; lines have the same keys as files.
  */
 struct trace_places {
-    struct idmap attribute; /* 0 -> that attribute, where it is defined */
-    struct idmap region;    /* context -> region that calls */
+    struct idmap attribute; /* 0 -> that attribute, if it is defined */
+    struct idmap region;    /* context -> calling region */
     struct idmap source;    /* context -> source code location */
     struct idmap file;      /* source code location -> string */
     struct idmap line;
 };
 
-/* One quantity that metric events tell: strings, and what a value is to be multiplied by. */
+/* One quantity in metric events: references of strings, and the factor for its values. */
 struct trace_metric {
     uint32_t name, unit;
     double scale;
@@ -59,11 +59,11 @@ struct trace_metrics {
     struct trace_metric *members;
     uint64_t member_count;
     struct idmap member_index;  /* member -> row */
-    struct idmap class_members; /* class, place in it -> member */
+    struct idmap class_members; /* class, position in it -> member */
     struct idmap class_of;      /* instance -> class */
 };
 
-/* What definitions refer to by number, until all are read. */
+/* References that are resolved once all definitions are read. */
 struct process_link {
     uint32_t parent;  /* system tree node */
     uint32_t creator; /* of an accelerator: location group */
@@ -78,7 +78,8 @@ struct trace_links {
     struct process_link *processes;
     struct comm_link *comms;
     uint64_t process_count, comm_count;
-    struct idmap tree_parent, tree_class; /* system tree: node -> parent, is a "node" */
+    /* system tree: node -> its parent; whether it is a "node" */
+    struct idmap tree_parent, tree_class;
 };
 
 struct trace {
@@ -92,46 +93,46 @@ struct trace {
     struct idmap location_index, process_index, group_index, comm_index, string_index;
     struct idmap region_barrier;
     struct idmap region_neighbors; /* MPI's neighbourhood collectives */
-    struct idmap region_traits;    /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
-    struct idmap window_index;     /* RMA window -> its place among the layout's communicators */
+    struct idmap region_traits;    /* region -> OTF2_RegionRole, with OTF2_Paradigm from bit 8 on */
+    struct idmap window_index;     /* RMA window -> index among the layout's communicators */
     struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;
-    struct idmap team_region; /* 0 -> attribute that tells a team's regions apart */
-    struct idmap senders;     /* attributes that tell from whom a process received */
+    struct idmap team_region; /* 0 -> attribute that numbers a team's regions */
+    struct idmap senders;     /* attributes that record from whom a process received */
     struct trace_metrics metrics;
     uint64_t definitions;
-    struct ictus_why *why; /* first complaint of the OTF2 library goes here */
-    pthread_t thread;      /* that opened it: complaints in others are not kept */
+    struct ictus_why *why; /* receives the first error of the OTF2 library */
+    pthread_t thread;      /* that opened the archive; errors in other threads are not kept */
     bool said;
-    const char *output; /* what is written meanwhile: a full disk is its trouble */
+    const char *output; /* the output being written, to which a full disk is attributed */
 };
 
-/* The index of a location or communicator by its reference; LAYOUT_NONE where there is none. */
+/* The index of a location or communicator by its reference, or LAYOUT_NONE. */
 uint32_t ictusi_archive_location(const struct trace *trace, uint64_t ref);
 uint32_t ictusi_archive_comm(const struct trace *trace, uint32_t ref);
 
 /*
- * The place of a window among the layout's communicators: it has its communicator's reference and
- * members, but calls of its own, which threads make in another order than those on other windows.
+ * The index of a window among the layout's communicators. It has its communicator's reference and
+ * members, but calls of its own, because threads may call on different windows in any order.
  */
 uint32_t ictusi_archive_window(const struct trace *trace, uint32_t ref);
 
-/* Say that a location has stamps of more than STAMP_BITS bits. Gives ICTUS_ERR_CORRUPT. */
+/* Report that a location has stamps of more than STAMP_BITS bits. Returns ICTUS_ERR_CORRUPT. */
 int ictusi_archive_beyond(const struct trace *trace, uint32_t location);
 
-/* A name, or "" where there is none. */
+/* A name, or "" if there is none. */
 const char *ictusi_archive_string(const struct trace *trace, uint32_t ref);
 const char *ictusi_archive_name(const struct trace *trace, const struct name_table *table,
                                 uint64_t ref);
 
 /*
- * The property of a corrected archive that names the threads whose clocks were not their process's:
- * references of locations, apart by spaces.
+ * The property of a corrected archive that lists the threads with clocks other than their
+ * process's: references of locations, separated by spaces.
  */
 #define THREAD_CLOCKS "ICTUS::THREAD_CLOCKS"
 
-/* A property of the archive, to be freed; NULL: it has none of this name. */
+/* A property of the archive, which the caller frees. NULL: there is none of this name. */
 char *ictusi_archive_property(const struct trace *trace, const char *name);
 
 /* Nanoseconds from the beginning of the trace to a stamp. */

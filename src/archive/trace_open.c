@@ -20,9 +20,9 @@ static bool trace_open_is_full(OTF2_ErrorCode code)
 }
 
 /*
- * OTF2 prints its complaints on standard error; keep the first one for the user instead. The
- * callback is one for the whole process: what happens in other threads is told by whoever waits for
- * them.
+ * OTF2 prints its error messages to standard error. Keep the first one for the user instead. There
+ * is one callback for the whole process. Errors in other threads are reported by whoever waits for
+ * those threads.
  */
 static OTF2_ErrorCode trace_open_on_error(void *data, const char *file, uint64_t line,
                                           const char *function, OTF2_ErrorCode code,
@@ -65,7 +65,7 @@ static int trace_open_check_anchor(const char *path, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* The name of the only anchor in a directory; NULL where there is none, or no single one. */
+/* The name of the only anchor in a directory. NULL: there is none, or more than one. */
 static char *trace_open_only_anchor(const char *path)
 {
     DIR *list = opendir(path);
@@ -86,7 +86,7 @@ static char *trace_open_only_anchor(const char *path)
     return name;
 }
 
-/* A directory stands for the traces.otf2 in it, or for its anchor of another name. */
+/* A directory stands for the traces.otf2 in it, or for its only anchor with another name. */
 static char *anchor_path(const char *path)
 {
     struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading an archive back to count what it holds. */
+/* Reads an archive back to count what it contains. */
 #include "archive/verify.h"
 
 #include <ictus/text.h>
@@ -35,7 +35,7 @@ static bool events_whole(OTF2_Reader *reader, const struct archive_count *count)
     if (!events) {
         return count->events == 0;
     }
-    /* Definitions were not taken in: times and numbers stay as they are. */
+    /* The definitions were not read, so times and references are left as they are. */
     (void)OTF2_EvtReader_ApplyClockOffsets(events, false);
     (void)OTF2_EvtReader_ApplyMappingTables(events, false);
     const OTF2_ErrorCode code = OTF2_Reader_ReadAllLocalEvents(reader, events, &read);
@@ -43,7 +43,7 @@ static bool events_whole(OTF2_Reader *reader, const struct archive_count *count)
     return (code == OTF2_SUCCESS || count->events == 0) && read == count->events;
 }
 
-/* Whether the locations are whole; *missing is the first that is not. */
+/* Whether the locations are complete. *missing becomes the first one that is not. */
 static bool locations_whole(OTF2_Reader *reader, const struct archive_count *counts, size_t count,
                             uint64_t *missing)
 {
@@ -69,7 +69,7 @@ int ictusi_archive_verify(const char *anchor, const struct archive_count *counts
     uint64_t missing = 0;
     OTF2_Reader *reader = OTF2_Reader_Open(anchor);
     if (!reader && !global) {
-        return ICTUS_OK; /* a file system between nodes may show the anchor later */
+        return ICTUS_OK; /* a network file system may show the anchor only later */
     }
     bool whole = reader && OTF2_Reader_SetSerialCollectiveCallbacks(reader) == OTF2_SUCCESS;
     if (whole && global && !verify_global_whole(reader)) {

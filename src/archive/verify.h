@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether an archive that was just written is all there. The OTF2 library buffers what it writes,
- * and where the last of it finds no room (a quota, a full disk) closing the archive says nothing of
- * it: what is on the disk has to be read to be believed.
+ * Checks that an archive that was just written is complete. The OTF2 library buffers what it
+ * writes. If the last part finds no room (a quota, a full disk), closing the archive reports no
+ * error, so only reading back what is on the disk gives certainty.
  */
 #ifndef ICTUS_ARCHIVE_VERIFY_H
 #define ICTUS_ARCHIVE_VERIFY_H
@@ -12,15 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a location must hold. */
+/* What a location must contain. */
 struct archive_count {
     uint64_t location, events;
-    bool sure; /* that its events are on the disk */
+    bool sure; /* its events are known to be on the disk */
 };
 
 /*
- * Read these locations' local definitions and events, and the global definitions if asked, and
- * count. Local; the archive is closed everywhere. Errors: ICTUS_ERR_IO with the reason.
+ * Read and count the local definitions and events of these locations, and the global definitions if
+ * requested. Local; the archive must be closed on all ranks. Errors: ICTUS_ERR_IO with the reason.
  */
 int ictusi_archive_verify(const char *anchor, const struct archive_count *counts, size_t count,
                           bool global, struct ictus_why *why);
