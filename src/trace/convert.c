@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walking a thread's records and writing OTF2 events. */
+/* Reads a thread's records and writes OTF2 events. */
 #include "trace/convert.h"
 
 #include "trace/convert_files.h"
@@ -19,42 +19,46 @@
 #include <unistd.h>
 
 /*
- * A call that is open, or whose leave is still to be written after its post records. Kept until the
- * leave is written: OTF2 wants a collective's operation and bytes in its end record.
+ * A call that is open, or whose leave is not written yet because its post records follow. OTF2's
+ * end record of a collective needs the operation and its bytes, so they are kept until the leave.
  */
 struct call {
     unsigned region;
     enum { PLAIN, COLLECTIVE, FENCE } kind;
-    unsigned op; /* or window */
+    unsigned op; /* or the window */
     uint32_t root, comm;
     uint64_t sent, received;
-    const uint64_t *senders; /* the record that tells from whom data came, or NULL */
+    const uint64_t *senders; /* the record of the ranks that data came from, or NULL */
 };
 
 /*
- * One thread's records, in the order in which they were written. The leave of the last call is held
- * back (pending), because its post records follow the record of the call itself.
+ * The state of converting one thread's records, in the order in which they were written. The leave
+ * of the last call is held back (pending), because its post records follow the record of the call
+ * itself.
  */
 struct walk {
     struct conversion *c;
     OTF2_EvtWriter *w;
-    OTF2_AttributeList *attributes; /* of the next event; empty */
+    OTF2_AttributeList *attributes; /* of the next event; otherwise empty */
     struct call *stack;
     size_t depth, room;
-    bool pending; /* the top of the stack was left at leave_time */
+    bool pending; /* the call at the top of the stack ended at leave_time */
     uint64_t enter_time, leave_time;
-    bool refused;            /* the call: what it was to do did not happen */
-    const uint64_t *senders; /* of the collective that is recorded next */
-    uint64_t last;           /* no event may be earlier */
+    bool refused;            /* MPI refused the call, so its operation did not take place */
+    const uint64_t *senders; /* of the next recorded collective */
+    uint64_t last;           /* time of the last event; no event may be earlier */
     uint64_t last_ticks;
     OTF2_ErrorCode failed;
 };
 
 /*
- * The archive's time of a tick. Times never fall within a thread, as OTF2 asks for. What falls
- * because the ticks do is counted; what falls by the mapping alone is not.
+ * The archive's time of a tick:
+ *
  *     time = timeline(local ns of the ticks) + shift
- * Two clocks' pieces may meet with a step of a few ns backwards, hence the second kind of fall.
+ *
+ * OTF2 requires that times within a thread do not decrease. A decrease of the ticks themselves is
+ * corrected and counted. A decrease due to the mapping alone, where pieces of the timeline meet
+ * with a step of a few ns, is corrected without being counted.
  */
 static uint64_t time_of(struct walk *k, uint64_t ticks)
 {
@@ -92,7 +96,7 @@ static uint32_t window_of(struct walk *k, unsigned number)
     return ictusi_unify_map_get(k->c->map, MAP_WINDOW, number);
 }
 
-/* The archive's region. */
+/* The archive's number of a region. */
 static uint32_t region_of(struct walk *k, unsigned region)
 {
     if (region < REGION_USER) {
@@ -102,8 +106,8 @@ static uint32_t region_of(struct walk *k, unsigned region)
 }
 
 /*
- * Attributes that tell from which ranks data came: 64 of them each, those without any left out. The
- * list is empty again once its event is written.
+ * The attributes that list the ranks data came from, 64 ranks each; those without any rank are left
+ * out. The list is cleared when its event is written.
  */
 static OTF2_AttributeList *convert_with_senders(struct walk *k, const uint64_t *record)
 {
@@ -120,7 +124,7 @@ static OTF2_AttributeList *convert_with_senders(struct walk *k, const uint64_t *
     return words ? k->attributes : NULL;
 }
 
-/* A fence ends as a barrier over the window that also orders its memory. */
+/* A fence ends like a barrier on the window that also orders its memory. */
 static void convert_write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
@@ -137,8 +141,9 @@ static void convert_write_end(struct walk *k, const struct call *call)
 }
 
 /*
- * Write the leave that waited for the records of what happened at it. OTF2 wants a collective's end
- * within the region, so it is written before the leave, at the same time.
+ * Write the leave that was held back, now that everything that happened at it is known. OTF2
+ * requires the end of a collective within the region, so it is written before the leave, at the
+ * same time.
  */
 static void walk_settle(struct walk *k)
 {
@@ -150,7 +155,7 @@ static void walk_settle(struct walk *k)
     }
 }
 
-/* Room for 64 open regions at first; recursion in user regions may need any number. */
+/* Begins with room for 64 open regions; recursion in user regions may need any number. */
 static bool walk_push(struct walk *k, unsigned region)
 {
     if (k->depth == k->room) {
@@ -168,8 +173,8 @@ static bool walk_push(struct walk *k, unsigned region)
 }
 
 /*
- * The attributes of an enter: the call's site, where it is known. A call from a place that has no
- * number (no debug information is needed for one, but a free number is) has no attribute.
+ * The attributes of an enter: the call site, if it is known. A site without a number in the archive
+ * adds no attribute.
  */
 static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
 {
@@ -186,9 +191,8 @@ static OTF2_AttributeList *convert_with_site(struct walk *k, uint64_t number)
 }
 
 /*
- * A region was entered; calls have a third word, the number of the place they came from. A region
- * without a number in the archive (its log line is lost) is left out, and so will be its leave;
- * such calls are counted.
+ * A region was entered. Calls have a third word, the number of their call site. A region without a
+ * number in the archive, because its log line is lost, is left out with its leave and counted.
  */
 static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -203,8 +207,8 @@ static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
 }
 
 /*
- * A region was left: it is on the stack, under others if those were never left. The leave itself
- * waits until it is known what else happened at it: see walk_settle(). Inner regions that were
+ * A region was left. It is on the stack, below others if those were never left. The leave itself is
+ * held back until it is known what else happened at it: see walk_settle(). Inner regions that were
  * never left (longjmp, an exception) are closed at the same instant, so that regions stay properly
  * nested.
  */
@@ -227,8 +231,8 @@ static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
 }
 
 /*
- * Counters are integers, user metrics and the clock's doubles; a record of another length than its
- * class has is damaged and skipped.
+ * Counters are integers; user metrics and those of the clock are doubles. A record whose length
+ * does not match its class is damaged and skipped.
  */
 static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint64_t time)
 {
@@ -255,9 +259,9 @@ static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t hea
 }
 
 /*
- * A record with a time begins something new, so that whatever waited for more about the last call
- * is written first. k->refused holds until the next timed record: what a refused call left in its
- * records did not happen.
+ * A timed record begins something new, so whatever is held back for the last call is written first.
+ * k->refused applies until the next timed record: the operations of a refused call did not take
+ * place.
  */
 static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -291,7 +295,7 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
     case RECORD_FLUSH: {
         const uint64_t from = time_of(k, p[1]);
         const uint64_t to = time_of(k, p[1] + p[2]);
-        k->last = from; /* the flush's end is not an event of its own */
+        k->last = from; /* the end of a flush is not a separate event */
         walk_wrote(k, OTF2_EvtWriter_BufferFlush(k->w, NULL, from, to));
         break;
     }
@@ -304,7 +308,10 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
-/* What is done to a window as the call is entered; a fence is a collective, and ends with it. */
+/*
+ * What was done to a window when the call was entered. A fence is a collective and is written at
+ * the end of the call.
+ */
 static void walk_pre_window(struct walk *k, const uint64_t *p, uint64_t head)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -318,7 +325,7 @@ static void walk_pre_window(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
-/* Kinds below RECORD_PRE happened as the call was entered, the others as it was left. */
+/* Kinds below RECORD_PRE happened when the call was entered, the others when it was left. */
 static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -330,8 +337,8 @@ static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
 }
 
 /*
- * What happened as the call was entered. Of a call that was refused nothing happened. Before the
- * call's work: what is sent has the time of the enter. comm and tag share a word.
+ * What happened when the call was entered, so its time is that of the enter. Nothing happened if
+ * the call was refused. comm and tag share a word.
  */
 static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -384,8 +391,8 @@ static void walk_post_window(struct walk *k, const uint64_t *p, uint64_t head, u
 }
 
 /*
- * What happened as the call was left, which is not written yet; without a call, where the last
- * event was. Without a call (a callback, or a leave that was lost) `last` is as near as anything.
+ * What happened when the call was left. The leave is not written yet. Without an open call (in a
+ * callback, or if its leave was lost), the time of the last event is the best approximation.
  */
 static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
 {
@@ -424,7 +431,10 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
-/* The key's region number says which threads the team has now (team_of). */
+/*
+ * A change of thread teams. The region number in the key determines the present members of the team
+ * (team_of).
+ */
 static void walk_team(struct walk *k, const uint64_t *p)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -436,8 +446,9 @@ static void walk_team(struct walk *k, const uint64_t *p)
 }
 
 /*
- * The fewest words of a record: what is read of it. Less is no record, whatever its head says. What
- * the case of a kind reads, so that a record cut short by a kill is never read beyond its end.
+ * The least number of words in a record of each kind, which is what the conversion reads. A shorter
+ * one is not a record, whatever its head says. So a record that was cut short by a kill is never
+ * read beyond its end.
  */
 static unsigned least_words(unsigned kind)
 {
@@ -453,12 +464,12 @@ static unsigned least_words(unsigned kind)
 }
 
 /*
- * Let go of the memory behind what was read, so that not even a window of it is held. Pages that
- * were read are dropped from this process; the kernel may keep them in its cache.
+ * Release the memory behind what has been read, so that not even a window is held. The pages are
+ * dropped from this process; the kernel may keep them in its cache.
  */
 static void convert_release_read(char **from, const uint64_t *to)
 {
-    enum { STEP_BYTES = 1 << 16 }; /* whole pages; windows begin with one */
+    enum { STEP_BYTES = 1 << 16 }; /* whole pages; windows are page-aligned */
     while ((const char *)to - *from >= STEP_BYTES) {
         (void)madvise(*from, STEP_BYTES, MADV_DONTNEED);
         *from += STEP_BYTES;
@@ -466,10 +477,10 @@ static void convert_release_read(char **from, const uint64_t *to)
 }
 
 /*
- * One window's records. The first words that are not a record end it: a window that was not filled
- * is zeros from there on, and so is the head of a record that a killed process was still writing.
- * Kinds are numbered in ranges: timed ones, those before a call's work, those after it. @return
- * whether it had any
+ * Convert the records of one window. The first words that are not a record end it: the unused part
+ * of a window is zero, and so is the head of a record that a killed process was still writing.
+ * Kinds are numbered in ranges: timed ones, those before a call's work, and those after it. @return
+ * whether the window had any record
  */
 static bool walk_window(struct walk *k, char *base, size_t bytes)
 {
@@ -503,8 +514,8 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
 }
 
 /*
- * The window's size comes from the file: it must be whole pages and leave no room for overflow of
- * at + window.
+ * The window size comes from the file, so it is checked: it must be a multiple of the page size,
+ * and small enough that at + window cannot overflow.
  */
 static int convert_check_header(const char *path, const struct raw_header *header, size_t size,
                                 struct ictus_why *why)
@@ -522,9 +533,9 @@ static int convert_check_header(const char *path, const struct raw_header *heade
 }
 
 /*
- * A window without any record is the last. Calls that are still open then, of a process that was
- * killed, are left at the last instant that is known. Windows are read in the order of the file,
- * which is that of time.
+ * Windows are read in the order of the file, which is that of time. A window without a record is
+ * the last one. Calls that are open at the end, of a process that was killed, are closed at the
+ * last known instant.
  */
 static void walk_all(struct walk *k, char *base, size_t size)
 {
@@ -545,8 +556,8 @@ static void walk_all(struct walk *k, char *base, size_t size)
 }
 
 /*
- * The file may be larger than memory: it is mapped, and let go of as it is read. The mapping is
- * read only; a file that another process truncates meanwhile would be a SIGBUS.
+ * The file may be larger than memory, so it is mapped, and its memory is released as it is read. If
+ * another process truncated the file meanwhile, the access would cause a SIGBUS.
  */
 int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
                    struct ictus_why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of MPI-IO as OTF2's events. */
+/* Converts records of MPI-IO to OTF2 events. */
 #include "trace/convert_files.h"
 
 #include "trace/convert.h"

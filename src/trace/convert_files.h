@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of MPI-IO as OTF2's events. */
+/* Converts records of MPI-IO to OTF2 events. */
 #ifndef ICTUS_TRACE_CONVERT_FILES_H
 #define ICTUS_TRACE_CONVERT_FILES_H
 
@@ -9,7 +9,7 @@
 #include <otf2/otf2.h>
 #include <stdbool.h>
 
-/* The number of MPI-IO among the ways to do I/O. */
+/* The number of MPI-IO among the archive's I/O paradigms. */
 enum { IO_PARADIGM_MPI = 0 };
 
 static inline bool record_is_file(unsigned kind)
@@ -18,8 +18,8 @@ static inline bool record_is_file(unsigned kind)
 }
 
 /*
- * Write the event of a record. attributes: an empty list for those of its own.
- * @return whether there was one to be written; *code says how that went
+ * Write the event of a record. attributes: an empty list, which the event may fill. @return whether
+ * the record has an event; *code is the result of writing it
  */
 bool ictusi_convert_file(OTF2_EvtWriter *writer, const struct trace_map *map, const uint64_t *p,
                          OTF2_TimeStamp at, OTF2_AttributeList *attributes, OTF2_ErrorCode *code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is in a team: from the log's lines, for the events and for the definitions. */
+/* The members of thread teams, from the log: for the events and for the definitions. */
 #include "trace/convert_teams.h"
 
 #include "trace/convert.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* By key, then by the first region for which the row holds. */
+/* Sort by key, then by the first region for which the row holds. */
 static int team_compare_since(const void *a, const void *b)
 {
     const struct team_since *x = a;
@@ -19,9 +19,9 @@ static int team_compare_since(const void *a, const void *b)
 }
 
 /*
- * A team's key may come to mean other threads from some region on, so that rows are in the order of
- * their regions. The log has a line ('J') only where a team's members change; the index makes a
- * lookup of it for each region.
+ * A team's key may refer to other threads from some region on, so rows are sorted by key and
+ * region. The log has a line ('J') only where the members of a team change. The index makes that a
+ * lookup for each region.
  */
 int ictusi_teams_index(struct team_index *index, const struct rawlog *log,
                        const struct trace_map *map)
@@ -53,8 +53,8 @@ void ictusi_teams_free(struct team_index *index)
 }
 
 /*
- * The team of a region: that of the last row of its key that does not come after it. Invariant:
- * rows below low are not after the wanted (key, region), rows from high on are.
+ * The team of a region: that of the last row with its key that does not come after the region.
+ * Invariant: rows below low are not after the wanted (key, region), rows from high on are.
  */
 static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t region)
 {
@@ -73,8 +73,9 @@ static uint32_t team_of(const struct team_index *index, uint64_t key, uint64_t r
 }
 
 /*
- * Which of its team's regions a thread begins: without it readers count, and some may be missing.
- * The thread that forked counts its regions, and all members have that number from it.
+ * Add the number of the team's region that a thread begins. Without it, readers have to count
+ * regions, and some may be missing. The forking thread counts its regions and passes the number to
+ * all members.
  */
 static OTF2_AttributeList *convert_teams_with_region(OTF2_AttributeList *attributes,
                                                      uint64_t region)
@@ -88,8 +89,9 @@ static OTF2_AttributeList *convert_teams_with_region(OTF2_AttributeList *attribu
 }
 
 /*
- * The record's words 2 and 3 are the team's key (thread that forked and size) and its region. A
- * team whose members are not known is left out: its region stays, but nobody is told to wait.
+ * Write a team event. Words 2 and 3 of the record are the team's key (forking thread and size) and
+ * region. A team with unknown members is left out: its region stays, but no thread depends on
+ * another.
  */
 bool ictusi_convert_team(OTF2_EvtWriter *writer, const struct team_index *index, const uint64_t *p,
                          OTF2_TimeStamp at, OTF2_AttributeList *attributes, OTF2_ErrorCode *code)
@@ -114,7 +116,7 @@ bool ictusi_convert_team(OTF2_EvtWriter *writer, const struct team_index *index,
     return true;
 }
 
-/* Not by subtraction: locations have 64 bits, and an int cannot hold their difference. */
+/* A subtraction would not do: locations have 64 bits, and an int cannot hold their difference. */
 static int location_compare(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
@@ -123,8 +125,9 @@ static int location_compare(const void *a, const void *b)
 }
 
 /*
- * locations[low] <= location holds all the time; the location is one of them. A branchless search:
- * `count` places from low on may hold it, and are halved each time.
+ * The index of a location, which must be in the list. locations[low] <= location always holds. A
+ * branchless search: the location is among `count` elements from low on, and count is halved each
+ * time.
  */
 static size_t location_place(const uint64_t *locations, size_t count, uint64_t location)
 {
@@ -138,8 +141,8 @@ static size_t location_place(const uint64_t *locations, size_t count, uint64_t l
 }
 
 /*
- * All locations that are in teams, in ascending order, each once. OTF2 describes teams by places in
- * one list of all locations that take part in any of them. @return NULL: no memory
+ * All locations that are in teams, in ascending order without duplicates. OTF2 describes teams by
+ * indices into a single list of all locations that are in any team. @return NULL: no memory
  */
 static uint64_t *team_locations(const struct unified *u, size_t *count)
 {
@@ -167,8 +170,8 @@ static uint64_t *team_locations(const struct unified *u, size_t *count)
 }
 
 /*
- * A group of locations by their places among all, and its communicator. members are indices into
- * that list and not locations, as OTF2_GROUP_TYPE_COMM_GROUP asks for.
+ * Define a team: a group of locations and its communicator. The group's members are indices into
+ * the list of all team locations, as OTF2_GROUP_TYPE_COMM_GROUP requires.
  */
 static OTF2_ErrorCode team_define(OTF2_GlobalDefWriter *writer, const struct unified_team *team,
                                   const uint64_t *all, size_t count, OTF2_GroupRef group,
@@ -193,7 +196,7 @@ static OTF2_ErrorCode team_define(OTF2_GlobalDefWriter *writer, const struct uni
 }
 
 /*
- * Groups are numbered from `group` on: the list of locations first, then one for each team;
+ * Groups are numbered from `group` on: first the list of locations, then one group per team. The
  * communicators follow those of MPI.
  */
 OTF2_ErrorCode ictusi_teams_define(OTF2_GlobalDefWriter *writer, const struct unified *u,

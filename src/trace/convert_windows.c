@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of windows as OTF2's events. */
+/* Converts records of RMA windows to OTF2 events. */
 #include "trace/convert_windows.h"
 
 #include "tracer/record.h"
@@ -15,7 +15,7 @@ static OTF2_ErrorCode window_atomic(OTF2_EvtWriter *w, uint32_t window, const ui
                                     types[type < 3 ? type : 0], p[2], p[3], p[4]);
 }
 
-/* What synchronises the process with another one; target is that one, or all. */
+/* An event that synchronises the process with another one. target is that process, or all. */
 static OTF2_ErrorCode window_synchronised(OTF2_EvtWriter *w, uint32_t window, const uint64_t *p,
                                           OTF2_TimeStamp at)
 {

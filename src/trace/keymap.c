@@ -5,10 +5,9 @@
 #include <stdlib.h>
 
 /*
- * A key's place, or the free one that it would have. At most half of the slots are taken, so there
- * is one. 0 marks a free slot, and key 0 is stored as 1. Linear probing from a multiplicative hash
- * (Knuth, volume 3, 6.4). Half of the slots are empty at least, so that the search ends; key 0
- * marks an empty slot, and is therefore stored as 1.
+ * The slot of a key, or the free slot that it would take. Linear probing from a multiplicative hash
+ * (Knuth, volume 3, 6.4). At least half of the slots are free, so the search ends. 0 marks a free
+ * slot, so key 0 is stored as 1.
  */
 static size_t keymap_place_of(const struct keymap *map, uint64_t key)
 {
@@ -19,7 +18,9 @@ static size_t keymap_place_of(const struct keymap *map, uint64_t key)
     return at;
 }
 
-/* The new arrays are filled before the old ones are freed: a failure leaves the map as it was. */
+/*
+ * The new arrays are filled before the old ones are freed, so a failure leaves the map unchanged.
+ */
 static bool keymap_grow(struct keymap *map)
 {
     struct keymap wider = {.slots = map->slots ? map->slots * 2 : 64, .count = map->count};
@@ -50,8 +51,7 @@ uint32_t ictusi_keymap_find(const struct keymap *map, uint64_t key)
     return map->keys[at] ? map->values[at] : KEYMAP_NONE;
 }
 
-/* NOLINTBEGIN(clang-analyzer-unix.Malloc): keymap_grow() has put new arrays in the place of old
- * ones */
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): keymap_grow() has replaced the old arrays */
 uint32_t ictusi_keymap_put(struct keymap *map, uint64_t key, bool *fresh)
 {
     if ((size_t)map->count * 2 >= map->slots && !keymap_grow(map)) {

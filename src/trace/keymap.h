@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A growing map from 64-bit keys (or texts, by their hash) to numbers in order of arrival. */
+/* A growing map from 64-bit keys, or texts by their hash, to numbers in order of insertion. */
 #ifndef ICTUS_TRACE_KEYMAP_H
 #define ICTUS_TRACE_KEYMAP_H
 
@@ -16,7 +16,7 @@ struct keymap {
     uint32_t count;
 };
 
-/* The number of a key, a new one if need be. fresh may be NULL. KEYMAP_NONE: no memory */
+/* The number of a key, which is inserted if it is new. fresh may be NULL. KEYMAP_NONE: no memory */
 uint32_t ictusi_keymap_put(struct keymap *map, uint64_t key, bool *fresh);
 
 /* The number of a key, or KEYMAP_NONE. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table of regions: calls and inclusive times over all locations. */
+/* Prints a table of regions: calls and inclusive times over all locations. */
 #include "archive/global_events.h"
 
 #include "archive/trace_open.h"
@@ -17,7 +17,7 @@ struct row {
     uint64_t calls, total_ns, least_ns, most_ns;
 };
 
-/* Open regions of a location. */
+/* The open regions of a location. */
 struct frame {
     uint64_t entered_ns;
     uint32_t region;
@@ -28,7 +28,7 @@ struct stack {
     size_t depth, room;
 };
 
-/* What was read from files, and what was written: by OTF2_IO_OPERATION_MODE. */
+/* Amounts read from files and written to files; the index is OTF2_IO_OPERATION_MODE. */
 struct traffic {
     uint64_t operations, bytes;
 };
@@ -37,7 +37,7 @@ struct profiling {
     struct trace *trace;
     struct row *rows;
     struct stack *stacks; /* by location */
-    struct idmap begun;   /* operations on files: process and handle, number -> mode */
+    struct idmap begun;   /* operations on files: process and handle, operation number -> mode */
     struct traffic traffic[OTF2_IO_OPERATION_MODE_WRITE + 1];
     int err;
 };
@@ -72,7 +72,7 @@ static OTF2_CallbackCode profile_on_enter(OTF2_LocationRef location, OTF2_TimeSt
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A region that was entered before recording began has no beginning here and is left out. */
+/* The leave of a region that was entered before recording began is ignored. */
 static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                           void *user, OTF2_AttributeList *attributes,
                                           OTF2_RegionRef region)
@@ -95,7 +95,10 @@ static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeSt
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Handles are open in a process, and an operation may end in another thread than it began in. */
+/*
+ * A handle is open in a process, and an operation may end in another thread than the one in which
+ * it began. So the key holds the process.
+ */
 static uint64_t profile_handle_key(const struct profiling *p, OTF2_LocationRef location,
                                    OTF2_IoHandleRef handle)
 {
@@ -158,7 +161,7 @@ static int profile_by_time(const void *a, const void *b)
     return x->total_ns < y->total_ns ? 1 : -(x->total_ns > y->total_ns);
 }
 
-/* A time in microseconds, with fewer decimals where it is so long that it leaves its column. */
+/* Print a time in microseconds, with fewer decimals if it would exceed its column. */
 static void profile_print_time(uint64_t ns, int width, FILE *out)
 {
     char text[40];
@@ -169,7 +172,7 @@ static void profile_print_time(uint64_t ns, int width, FILE *out)
     (void)fprintf(out, " %*s", width, text);
 }
 
-/* 80 columns; a name that is longer than its column has a line of its own. */
+/* Rows have 80 columns. A name longer than its column gets a line of its own. */
 static void profile_print_row(const struct row *row, FILE *out)
 {
     const bool fits = strlen(row->name) <= NAME_COLUMNS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the log beside a process's records. */
+/* Reads the log that accompanies a process's records. */
 #include "trace/rawlog.h"
 
 #include "core/plain.h"
@@ -39,7 +39,7 @@ char *ictusi_rawlog_read_file(const char *path, size_t *size)
     return text;
 }
 
-/* Cut a line at its tabs. @return the number of fields after the letter */
+/* Split a line at its tabs. @return the number of fields after the letter */
 static int line_split(char *line, char **fields)
 {
     int count = 0;
@@ -65,7 +65,7 @@ static uint64_t field_natural(const char *text, int base)
     return strtoull(text, NULL, base);
 }
 
-/* Without memory a point is missing, as if the clock had not been synchronised then. */
+/* Without memory the point is left out, as if the clock had not been synchronised then. */
 static void rawlog_take_point(struct rawlog *log, char **f)
 {
     struct timeline *t = &log->timeline;
@@ -83,7 +83,7 @@ static void rawlog_take_point(struct rawlog *log, char **f)
     }
 }
 
-/* Lines of which there is one a process. @return whether it was such a line */
+/* Process a line of a kind that occurs once per process. @return whether it was one */
 static bool rawlog_take_single(struct rawlog *log, char kind, char **f)
 {
     switch (kind) {
@@ -196,8 +196,8 @@ static int rawlog_take_line(struct rawlog *log, char *line, size_t *room)
 }
 
 /*
- * The text is copied, and items point into the copy. What comes after the last end of line was cut
- * off and is not taken.
+ * The text is copied, and items point into the copy. Whatever follows the last newline was cut off
+ * and is ignored.
  */
 int ictusi_rawlog_parse(const char *text, size_t size, struct rawlog *log, struct ictus_why *why)
 {

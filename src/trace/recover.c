@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making an archive of raw files by one process, whatever state the job left them in. */
+/* Makes an archive from raw files in a single process, in whatever state the job left them. */
 #include "trace/write_archive.h"
 #include "tracer/directory.h"
 
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * Arrays by process: logs, maps, results. events: scratch of one process; all_events: those of all
- * threads, one process after the other.
+ * The state of a recovery. logs, maps and results are by process. events is work space for one
+ * process; all_events holds those of all threads, process by process.
  */
 struct recovery {
     struct trace_writing options;
@@ -30,10 +30,10 @@ struct recovery {
 };
 
 /*
- * The lowest rank from `least` on that left a log; -1: none. The whole directory is read for each
- * call: a job has one log a process, and the first is mostly usable. strtol() reads "12.log" up to
- * the dot. Other files of the directory begin with a rank as well ("12.0.events"), hence the
- * comparison of the rest.
+ * The lowest rank from `least` on that left a log, or -1. The whole directory is read for each
+ * call: a job has one log per process, and the first one is mostly usable. strtol() reads "12.log"
+ * up to the dot. Other files also begin with a rank ("12.0.events"), hence the comparison of the
+ * rest.
  */
 static int recover_next_log(const char *raw, int least)
 {
@@ -54,7 +54,7 @@ static int recover_next_log(const char *raw, int least)
     return best;
 }
 
-/* How many processes the job had: any log says so. */
+/* Find out how many processes the job had, which any log states. */
 static int recover_find_size(const char *raw, int *size, struct ictus_why *why)
 {
     char path[4352];
@@ -62,7 +62,7 @@ static int recover_find_size(const char *raw, int *size, struct ictus_why *why)
     struct ictus_why first = {""};
     int err = ICTUS_ERR_IO;
     *size = 0;
-    /* Ranks that died at once left no log, or one without a synchronisation. */
+    /* Ranks that died early left no log, or a log without a synchronisation. */
     for (int rank = recover_next_log(raw, 0); rank >= 0; rank = recover_next_log(raw, rank + 1)) {
         (void)snprintf(path, sizeof(path), "%s/%d.log", raw, rank);
         err = ictusi_rawlog_read(path, &log, first.text[0] ? NULL : &first);
@@ -93,8 +93,9 @@ static int recover_refuse_tallies(const char *directory, const char *raw, struct
 }
 
 /*
- * A log that is missing or cut is no error: its process is absent from the archive, and text stays
- * NULL. One of another job is, since its numbers would be read by the wrong tables.
+ * A missing or truncated log is not an error: its process is absent from the archive, and its text
+ * stays NULL. A log of another job is an error, because its numbers would be interpreted with the
+ * wrong tables.
  */
 static int recover_read_logs(struct recovery *v, struct ictus_why *why)
 {
@@ -125,7 +126,10 @@ static int recover_read_logs(struct recovery *v, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Sampled counters are the same in all processes, as one setting names them: one log tells. */
+/*
+ * The sampled counters are the same in all processes, since one setting determines them, so one log
+ * is enough.
+ */
 static int recover_count_counters(const struct unified *unified)
 {
     int count = 0;
@@ -135,7 +139,9 @@ static int recover_count_counters(const struct unified *unified)
     return count;
 }
 
-/* Appended process by process: the order is that of locations in the global definitions. */
+/*
+ * Append the counts of one process. Their order is that of the locations in the global definitions.
+ */
 static int recover_keep_events(struct recovery *v, int threads)
 {
     uint64_t *wider = realloc(v->all_events, (v->all_count + (size_t)threads + 1) * sizeof(*wider));
@@ -149,9 +155,9 @@ static int recover_keep_events(struct recovery *v, int threads)
 }
 
 /*
- * One process after the other, with one buffer of counts: memory does not grow with the job. The
- * number of events of each thread is kept for the global definitions, which OTF2 wants to have
- * them.
+ * Write one process after the other with a single buffer of counts, so that memory does not grow
+ * with the job. The number of events of each thread is kept, because OTF2 needs it for the global
+ * definitions.
  */
 static int recover_write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_why *why)
 {
@@ -169,8 +175,8 @@ static int recover_write_events(struct recovery *v, OTF2_Archive *archive, struc
 }
 
 /*
- * OTF2's order: event files closed before local definitions are opened, these before the global
- * ones, which name the numbers of events. What was written is read back in the end, before raw
+ * OTF2's order: event files are closed before local definitions are opened, and these before the
+ * global ones, which state the numbers of events. Finally the archive is read back, before raw
  * files are removed.
  */
 static int recover_write_archive(struct recovery *v, struct ictus_trace_summary *summary,
@@ -212,7 +218,7 @@ static int recover_write_archive(struct recovery *v, struct ictus_trace_summary 
     return err;
 }
 
-/* Of what was begun only: all pointers are NULL or their own from the start. */
+/* Also for an incomplete recovery: all pointers are NULL or valid from the start. */
 static void recovery_release(struct recovery *v)
 {
     for (int p = 0; p < v->size && v->logs && v->maps; p++) {
@@ -228,8 +234,8 @@ static void recovery_release(struct recovery *v)
 }
 
 /*
- * The directory to write to: empty of archives, or emptied. An anchor file is written last of all
- * by OTF2: without one there is no whole archive to protect.
+ * Make the output directory. It must not contain an archive, unless that is to be replaced. OTF2
+ * writes the anchor file last of all, so without one there is no complete archive to protect.
  */
 static int recover_make_output(const char *output, bool force, struct ictus_why *why)
 {
@@ -245,13 +251,13 @@ static int recover_make_output(const char *output, bool force, struct ictus_why 
     }
     (void)snprintf(settings.scratch, sizeof(settings.scratch), "%s", output);
     const int err = ictusi_directory_raw(&settings, path, sizeof(path), why);
-    /* Without an anchor file it is what was left of an archive that was never finished. */
+    /* Without an anchor file, it is what remains of an archive that was never finished. */
     return err ? err : ictusi_directory_drop_archive(output, why);
 }
 
 /*
- * Raw files are removed only after the archive was written and read back; an error leaves them, so
- * that it can be tried again.
+ * Raw files are removed only after the archive has been written and read back. After an error they
+ * are kept, so that the recovery can be repeated.
  */
 int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_opts *opts,
                         struct ictus_trace_summary *summary, struct ictus_why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asking addr2line where call sites are. */
+/* Asks addr2line for the source locations of call sites. */
 #include "trace/symbols.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* All files together: the job is held up meanwhile. */
+/* The time limit for all files together, because the job waits meanwhile. */
 enum { PATIENCE_S = 30, PAUSE_NS = 2000000 };
 
 static double symbols_now_s(void)
@@ -28,7 +28,7 @@ static double symbols_now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Keep a text as long as the list. @return NULL without memory, or for none */
+/* Keep a text as long as the list. @return NULL without memory, or if text is NULL */
 static char *symbols_keep(struct symbols *s, char *text)
 {
     char **texts = text ? realloc(s->texts, (s->text_count + 1) * sizeof(*texts)) : NULL;
@@ -41,7 +41,10 @@ static char *symbols_keep(struct symbols *s, char *text)
     return text;
 }
 
-/* The environment without what would put the tracer into a child. The caller frees the array. */
+/*
+ * The environment without the variables that would load the tracer into a child. The caller frees
+ * the array.
+ */
 static char **plain_environment(void)
 {
     size_t count = 0;
@@ -82,7 +85,10 @@ static pid_t symbols_start_addr2line(const char *path, int in, int out)
     return child;
 }
 
-/* Wait until the deadline, not for ever: debug information can be huge. @return whether it ended */
+/*
+ * Wait for the child until the deadline, because debug information can be huge. @return whether it
+ * succeeded
+ */
 static bool symbols_await_child(pid_t child, double deadline_s)
 {
     const struct timespec pause = {0, PAUSE_NS};
@@ -96,11 +102,11 @@ static bool symbols_await_child(pid_t child, double deadline_s)
         (void)waitpid(child, &status, 0);
         return false;
     }
-    /* A program that ignores SIGCHLD has no status left to be asked for. */
+    /* If the program ignores SIGCHLD, the exit status is lost. */
     return ended < 0 ? errno == ECHILD : WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* All that a file holds from its beginning, terminated. */
+/* The whole contents of a file, with a terminating null byte. */
 static char *symbols_read_back(int fd)
 {
     struct stat what;
@@ -115,7 +121,7 @@ static char *symbols_read_back(int fd)
     return text;
 }
 
-/* Whether the file is the one that was mapped. */
+/* Whether the file is still the one that was mapped. */
 static bool symbols_is_same_file(const struct symbol_site *site)
 {
     struct stat now;
@@ -128,7 +134,7 @@ static bool symbols_in_file_of(const struct symbol_site *site, const struct symb
     return strcmp(site->path, first->path) == 0 && site->mtime_ns == first->mtime_ns;
 }
 
-/* The answer's next line, terminated; NULL at its end. */
+/* The next line of the answer, terminated; NULL at the end. */
 static char *symbols_next_line(char **rest)
 {
     char *line = *rest;
@@ -141,7 +147,7 @@ static char *symbols_next_line(char **rest)
     return line;
 }
 
-/* "FILE:LINE" or "FILE:LINE (discriminator 3)", with ? for what is not known. */
+/* Parse "FILE:LINE" or "FILE:LINE (discriminator 3)", where ? means unknown. */
 static void symbols_take_place(struct symbol_site *site, char *text)
 {
     char *colon = strrchr(text, ':');
@@ -154,7 +160,7 @@ static void symbols_take_place(struct symbol_site *site, char *text)
     site->line = line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Two lines a site: its function, its place. */
+/* The answer has two lines per site: its function and its place. */
 static void symbols_take_answers(struct symbols *s, const struct symbol_site *first, char *answers)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -174,8 +180,8 @@ static void symbols_take_answers(struct symbols *s, const struct symbol_site *fi
 }
 
 /*
- * All sites of one file. Files in memory instead of pipes: neither side can wait for the other to
- * read, however much there is, and the child can be killed at any time.
+ * Resolve all sites of one file. Memory files are used instead of pipes, so that neither side can
+ * block on the other, whatever the amount of data, and the child can be killed at any time.
  */
 static void symbols_resolve_file(struct symbols *s, const struct symbol_site *first,
                                  double deadline_s)

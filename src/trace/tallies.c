@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Putting the processes' parts of instances together. */
+/* Joins the processes' parts of instances. */
 #include "trace/tallies.h"
 
 #include "arrival/limits.h"
@@ -15,18 +15,18 @@
 _Static_assert((int)COLL_REDUCE_SCATTER_BLOCK == (int)COLLECTIVE_REDUCE_SCATTER_BLOCK,
                "one numbering of collectives");
 
-/* Rows in memory at a time: about 200 MB. */
+/* The largest number of rows in memory, about 200 MB. */
 enum { ROWS_MAX = 1 << 22 };
 
 static const double two_sided = 1.96; /* standard deviations of 95 % */
 
-/* Instances of one place, communicator, operation and size. */
+/* Instances with the same place, communicator, operation and size. */
 struct pattern {
     char site[ICTUS_ARRIVALS_TEXT];
     uint32_t comm, function, root, place;
     uint8_t op;
-    bool one_place; /* all of rank 0's calls are counted at one place, in their order */
-    uint64_t index; /* there, of the latest call */
+    bool one_place; /* all calls of rank 0 are counted at one place, in order */
+    uint64_t index; /* index there of the latest call */
     uint64_t bytes, calls;
     uint64_t first, count; /* of its instances */
     double spread;         /* sum over its instances, ns */
@@ -47,10 +47,10 @@ struct joining {
 };
 
 /*
- * Whether two processes read the same clock: the same machine, the same counter from the same
- * anchor, and lines to the global clock that agree to a nanosecond. Their offsets have no error
- * then. One node may have several clocks all the same (time namespaces), hence the lines are
- * compared, at an instant where both are known.
+ * Whether two processes read the same clock: the same machine, the same counter with the same
+ * anchor, and lines to the global clock that agree to a nanosecond. Their offsets then have no
+ * error. A node may have several clocks (time namespaces), so the lines are compared as well, at an
+ * instant where both are known.
  */
 static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 {
@@ -62,9 +62,9 @@ static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 }
 
 /*
- * A clock is known by the lowest process that reads it, so that clocks are equal where numbers are.
- * Quadratic at worst, but a process ends its search at the first one of its clock, and only the
- * lowest of each clock is compared.
+ * A clock is identified by the lowest process that reads it, so that equal numbers mean equal
+ * clocks. The search is quadratic at worst, but it ends at the first process with the same clock,
+ * and only the lowest process of each clock is compared.
  */
 int ictusi_tallies_init(struct tallies *t)
 {
@@ -94,9 +94,9 @@ void ictusi_tallies_free(struct tallies *t)
 }
 
 /*
- * Drop the lower half of what was sampled: every process's share of the same instances, since the
- * height is that of the instance's number. What is left is a random sample still. An instance of n
- * members costs n rows, and half of the instances go with each level.
+ * Drop about half of the sample: the instances below the next level. A row's height depends only on
+ * the number of its instance, so all processes' rows of an instance are dropped together, and what
+ * remains is still a random sample. An instance of n members takes n rows.
  */
 static void rows_thin(struct tallies *t)
 {
@@ -129,7 +129,7 @@ static int rows_room(struct tallies *t)
     return ICTUS_OK;
 }
 
-/* The rank of a process in one of its communicators; UINT32_MAX: the log does not say. */
+/* The rank of a process in one of its communicators; UINT32_MAX: the log does not state it. */
 static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
 {
     for (size_t i = 0; i < log->item_count; i++) {
@@ -141,10 +141,11 @@ static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
 }
 
 /*
- * A file of a running process may be read while it is written: rows that change meanwhile are left
- * out. Rows below the level have been dropped of all other members. enter and leave become ns of
- * the global clock here; sigma is the clock's at that instant. index counts the calls at this
- * place, number those on the communicator.
+ * Add the rows of a site. The file of a running process may change while it is read: rows that
+ * change meanwhile are left out. Rows below the level are left out too, because they have been
+ * dropped for all other members. enter and leave are converted to ns of the global clock here;
+ * sigma is the error of the clock at that instant. index counts the calls at this place, and number
+ * those on the communicator.
  */
 static int tallies_add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
 {
@@ -174,8 +175,8 @@ static int tallies_add_rows(struct tallies *t, const struct tally_site *site, ui
 }
 
 /*
- * A site, if the log tells what it is. calls is read before rows: rows that are added meanwhile are
- * more than it says, never fewer. @return its number, or UINT32_MAX
+ * Add a site, if the log identifies it. calls is read before the rows, so there may be more rows
+ * than calls states, but never fewer. @return its number, or UINT32_MAX
  */
 static uint32_t tallies_add_place(struct tallies *t, int process, const struct tally_site *site)
 {
@@ -201,7 +202,7 @@ static uint32_t tallies_add_place(struct tallies *t, int process, const struct t
     return known ? (uint32_t)t->place_count++ : UINT32_MAX;
 }
 
-/* The count of sites is read once (acquire): sites beyond it are perhaps half written. */
+/* The count of sites is read once (acquire), because sites beyond it may be half written. */
 int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image *image)
 {
     const uint64_t sites = __atomic_load_n(&image->sites, __ATOMIC_ACQUIRE);
@@ -221,7 +222,7 @@ int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image 
     return err;
 }
 
-/* Sorting: the communicator and rank of a row are its place's. */
+/* For sorting. The communicator and rank of a row are those of its place. */
 static int tallies_by_instance(const void *a, const void *b, void *context)
 {
     const struct tallies *t = context;
@@ -239,8 +240,8 @@ static int tallies_by_instance(const void *a, const void *b, void *context)
 }
 
 /*
- * A row that was moved while it was read may be there twice. By communicator, number and rank: the
- * rows of an instance become neighbours, in the order of ranks.
+ * Sort by communicator, number and rank, so that the rows of an instance become neighbours in the
+ * order of ranks. A row that was moved while it was read may occur twice; duplicates are removed.
  */
 static void rows_sort(struct tallies *t)
 {
@@ -257,8 +258,9 @@ static void rows_sort(struct tallies *t)
 }
 
 /*
- * "solver.c:120"; without the line the function that calls, else what is called. File name without
- * its directories, since builds differ in them and patterns are compared across builds.
+ * The name of a place: "solver.c:120", or, without the line, the calling function, or else the
+ * called function. File names have no directories, because these differ between builds and patterns
+ * are compared across builds.
  */
 static void place_name(const struct tallies *t, const struct tallied_place *place, char *text,
                        size_t size)
@@ -277,8 +279,8 @@ static void place_name(const struct tallies *t, const struct tallied_place *plac
 }
 
 /*
- * The pattern that is as wanted, made if it is new; UINT32_MAX: no memory. From the latest, since
- * consecutive instances mostly have one pattern in turn.
+ * The index of the wanted pattern, which is made if it is new; UINT32_MAX: no memory. The search
+ * begins at the latest, because consecutive instances often alternate between the same patterns.
  */
 static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *wanted)
 {
@@ -300,9 +302,9 @@ static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *want
 }
 
 /*
- * Whether these are the parts of all members, of one operation, no further apart than a pattern may
- * be: what a damaged file says is left out, and so is a job that was suspended. Ranks 0 .. n - 1,
- * each once: after sorting, rank i must be at place i.
+ * Whether these are the parts of all members of one operation, with a spread that a pattern may
+ * have. Inconsistent data of a damaged file is left out, and so is a job that was suspended. Each
+ * rank 0 .. n - 1 must occur once: after sorting, rank i must be at index i.
  */
 static bool parts_usable(const struct tallies *t, const struct tallied *parts, uint32_t n)
 {
@@ -321,9 +323,9 @@ static bool parts_usable(const struct tallies *t, const struct tallied *parts, u
 }
 
 /*
- * One instance into its pattern, which is made where it is the first. parts are in the order of
- * ranks, so that parts[0] is rank 0's, whose view names the pattern: place, function and root may
- * differ between members (a root that calls from another line).
+ * Add one instance to its pattern, which is made if needed. parts are in the order of ranks, and
+ * parts[0], that of rank 0, names the pattern: place, function and root may differ between members,
+ * for example if a root calls from another line.
  */
 static int instance_add(struct joining *j, const struct tallied *parts, uint32_t n)
 {
@@ -356,7 +358,8 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     pattern->root = pattern->root == place->root ? place->root : ROOT_NONE;
     pattern->spread += (double)(last - first);
     pattern->count++;
-    if (place->pattern == UINT32_MAX) { /* sizes that only others see apart are counted once */
+    /* sizes that only other members distinguish are counted once */
+    if (place->pattern == UINT32_MAX) {
         place->pattern = at;
         pattern->calls += place->calls;
     }
@@ -365,8 +368,8 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
 }
 
 /*
- * Parts are in the order of their numbers, so that comparing addresses compares these. Within a
- * pattern in the order of the rows, that is of the calls on the communicator.
+ * Sort instances by pattern, and within a pattern by call on the communicator. Parts are in the
+ * order of their numbers, so comparing addresses compares these.
  */
 static int tallies_by_pattern(const void *a, const void *b)
 {
@@ -379,9 +382,10 @@ static int tallies_by_pattern(const void *a, const void *b)
 }
 
 /*
- * After sorting the parts of an instance are neighbours. One that lacks a member's part is left
- * out: that member has thinned its rows further, or was not read. The instances of a pattern are
- * made neighbours by a second sort; `first` is found by going backwards.
+ * Find the complete instances. After sorting, the parts of an instance are neighbours. An instance
+ * without some member's part is left out: that member has thinned its rows further, or was not
+ * read. A second sort makes the instances of a pattern neighbours; `first` is then found by going
+ * backwards.
  */
 static int instances_find(struct joining *j)
 {
@@ -411,9 +415,11 @@ static int instances_find(struct joining *j)
 }
 
 /*
- * Half the 95 % interval of the worst member's offset from the first; at least 1 ns.
- *     1.96 sqrt(sigma_i^2 + sigma_first^2),   members of the first one's own clock left out
- * Two readings of one clock have no clock error between them.
+ * Half the 95 % interval of the worst member's offset from the first one, and at least 1 ns:
+ *
+ *     1.96 sqrt(sigma_i^2 + sigma_first^2),   without members on the first one's own clock,
+ *
+ * because two readings of one clock have no clock error between them.
  */
 static double instance_error_ns(const struct tallies *t, const struct tallied *parts, uint32_t n,
                                 const struct tallied *first)
@@ -429,8 +435,9 @@ static double instance_error_ns(const struct tallies *t, const struct tallied *p
 }
 
 /*
- * Offsets are from the first arrival of this instance; the duration is from the last arrival to the
- * last leave, that is, without waiting for others. Unknown (NaN) where a member had not left.
+ * One row of a pattern. Offsets are relative to the first arrival of the instance. The duration is
+ * from the last arrival to the last leave, so it does not include waiting for others. It is NaN if
+ * a member had not left.
  */
 static void pattern_row(const struct tallies *t, const struct tallied *parts,
                         struct ictus_arrivals *a, int64_t row)
@@ -453,10 +460,10 @@ static void pattern_row(const struct tallies *t, const struct tallied *parts,
 }
 
 /*
- * The least height of which a pattern has no more instances than so many; 0: all of them. Where
- * even the largest height has more, the first of them are its rows. The same heights as when rows
- * were sampled: what is kept of a pattern is again a random sample of calls, and consecutive runs
- * of it do not depend on when the file was read.
+ * The least height at which a pattern has at most `most` instances; 0: all of them. If even the
+ * greatest height has more, the first ones are used. These are the same heights as in the sampling,
+ * so the selection is again a random sample of calls, and consecutive runs in it do not depend on
+ * when the file was read.
  */
 static unsigned pattern_level(const struct joining *j, const struct pattern *p, int64_t most,
                               int64_t *rows)
@@ -477,8 +484,9 @@ static unsigned pattern_level(const struct joining *j, const struct pattern *p, 
 }
 
 /*
- * Calls are numbered at the place where all of rank 0's are there, in an ascending order; otherwise
- * on the communicator, where neighbours in number need not be neighbours at the site.
+ * Calls are numbered at their place if all calls of rank 0 are there in ascending order. Otherwise
+ * they are numbered on the communicator, where consecutive numbers need not be consecutive calls at
+ * the site.
  */
 static int tallies_pattern_make(const void *self, size_t at, struct ictus_arrivals *a)
 {
@@ -509,9 +517,10 @@ static int tallies_pattern_make(const void *self, size_t at, struct ictus_arriva
 }
 
 /*
- * The time that all instances together made the first wait for the last: the sample's mean times
- * all calls, of which the sample is a random part.
- *     spread / count = mean time that an instance made the first wait (ns);  times calls
+ * The total time that the first member waited for the last, over all calls. It is the mean of the
+ * sample times the number of calls, of which the sample is a random part:
+ *
+ *     spread / count * calls   (ns)
  */
 static double tallies_weight(const void *self, size_t at)
 {

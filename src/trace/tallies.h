@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrival patterns from the tallies of a job's processes: rows of one instance, found by the number
- * of the call on its communicator, are put together on the global clock.
+ * Arrival patterns from the tallies of a job's processes. The rows of one instance, identified by
+ * the number of the call on its communicator, are joined on the global clock.
  */
 #ifndef ICTUS_TRACE_TALLIES_H
 #define ICTUS_TRACE_TALLIES_H
@@ -15,9 +15,9 @@
 /* One process's part in an instance. */
 struct tallied {
     uint64_t number, index;
-    int64_t enter, leave; /* global; leave INT64_MIN: not known */
+    int64_t enter, leave; /* global; leave INT64_MIN: unknown */
     float sigma_ns;
-    uint32_t place; /* of tallies.places */
+    uint32_t place; /* index in tallies.places */
 };
 
 /* A site of one process. */
@@ -31,29 +31,29 @@ struct tallied_place {
 };
 
 struct tallies {
-    struct rawlog *logs; /* by process; their timelines remember places */
+    struct rawlog *logs; /* by process; their timelines keep a cursor */
     const struct trace_map *maps;
     const struct unified *unified;
     int size;
-    bool recent;     /* the latest calls instead of the sample */
-    uint32_t *clock; /* by process: the lowest that reads the same one */
+    bool recent;     /* use the latest calls instead of the sample */
+    uint32_t *clock; /* by process: the lowest process that reads the same clock */
     struct tallied *rows;
     size_t count, room;
     struct tallied_place *places;
     size_t place_count;
-    unsigned level;       /* rows below it were dropped, so that memory stays bounded */
+    unsigned level;       /* rows below it were dropped to limit memory */
     uint64_t full, inter; /* calls that were left out */
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_tallies_free(), after errors too. */
+/* Call ictusi_tallies_free() even after an error: ICTUS_ERR_NOMEM. */
 int ictusi_tallies_init(struct tallies *t);
 
-/* Take in what a process has counted; it may go on meanwhile. Errors: ICTUS_ERR_NOMEM. */
+/* Add what a process has counted; it may still be running. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image *image);
 
 /*
- * All patterns, by how long the first waited for the last; most rows a pattern, 0: all. list may be
- * empty. Errors: ICTUS_ERR_NOMEM.
+ * List all patterns, sorted by how long the first waited for the last, with at most `most` rows per
+ * pattern (0: all). list may become empty. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_tallies_list(struct tallies *t, int64_t most, struct ictus_arrivals_list *list);
 

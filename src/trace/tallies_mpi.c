@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The root takes in one process after another, and writes the patterns. */
+/*
+ * At MPI_Finalize the root receives the tallies of one process after another, and writes the
+ * patterns.
+ */
 #include "trace/tallies_mpi.h"
 
 #include "trace/tallies.h"
@@ -14,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About how many offsets the file shall hold, and how many instances of each site at least. */
+/* The approximate number of offsets in the file, and the least number of instances per site. */
 enum { CELLS = 1 << 16, ROWS_LEAST = 64, TAG_TALLY = 1 };
 
-/* What the root has of all processes. */
+/* The data that the root holds about all processes. */
 struct gathering {
     struct tracer *t;
     struct rawlog *logs;
@@ -63,7 +66,7 @@ static void gathering_release(struct gathering *g)
     free(g->offsets);
 }
 
-/* The logs' texts, one after another, at the root. */
+/* Gather the texts of all logs, one after another, at the root. */
 static char *tallies_mpi_gather_logs(struct gathering *g, const char *mine, int bytes)
 {
     size_t sum = 0;
@@ -84,7 +87,7 @@ static char *tallies_mpi_gather_logs(struct gathering *g, const char *mine, int 
     return all;
 }
 
-/* The logs of all, taken apart and numbered by the root. */
+/* Gather all logs; the root parses and numbers them. */
 static int tallies_mpi_gather_definitions(struct gathering *g, struct ictus_why *why)
 {
     char path[4352];
@@ -106,7 +109,7 @@ static int tallies_mpi_gather_definitions(struct gathering *g, struct ictus_why 
     return gathering_agree(g, err);
 }
 
-/* The root receives from all, whatever becomes of what it receives. */
+/* The root receives from all processes, whatever happens to the data. */
 static int tallies_gather(struct gathering *g)
 {
     struct tracer *t = g->t;
@@ -135,7 +138,7 @@ static json_t *tallies_mpi_make_header(const struct tracer *t)
                      "processes", t->size, "clock", ictus_clock_spec(t->clock));
 }
 
-/* Whole or not at all: under another name until it is closed. */
+/* Write the file under another name and rename it when it is complete. */
 static int tallies_mpi_write_list(const struct tracer *t, const struct ictus_arrivals_list *list,
                                   struct ictus_why *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tallies of a job from its files: of one that runs, has ended or was killed. */
+/* Reads the tallies of a job from its files, while it runs or after it has ended or was killed. */
 #include "trace/tallies.h"
 #include "tracer/directory.h"
 
@@ -24,12 +24,12 @@ struct ictus_tallies {
     char raw[4096];
     int size; /* processes */
     struct rawlog *logs;
-    off_t *log_bytes; /* when they were read */
+    off_t *log_bytes; /* sizes when they were read */
     struct trace_map *maps;
     struct unified unified;
 };
 
-/* A process's file, to be unmapped; NULL: there is none that can be read. */
+/* Map a process's file; the caller unmaps it. NULL: there is none that can be read. */
 static const struct tally_image *image_map(const char *raw, const char *name)
 {
     char path[4400];
@@ -60,7 +60,7 @@ static void image_unmap(const struct tally_image *image)
     }
 }
 
-/* How many processes the job has; 0: no file says so. others: there are files of tallies. */
+/* Find out how many processes the job has; 0: no file states it. others: there are tally files. */
 static int tally_files_find_size(const char *raw, bool *others)
 {
     const struct dirent *entry = NULL;
@@ -137,7 +137,7 @@ int ictus_tallies_open(const char *directory, struct ictus_tallies **tallies, st
     return ICTUS_OK;
 }
 
-/* Whether a log has grown since it was read; it is then as long as it was found to be. */
+/* Whether a log has grown since it was read; updates its known size. */
 static bool log_grown(struct ictus_tallies *t, int process)
 {
     char path[4400];
@@ -149,7 +149,7 @@ static bool log_grown(struct ictus_tallies *t, int process)
     return grown;
 }
 
-/* Read the logs again, if there is more in them. Those that cannot be read yet are left out. */
+/* Read the logs again if any has grown. Those that cannot be read yet are left out. */
 static int logs_refresh(struct ictus_tallies *t)
 {
     char path[4400];
@@ -174,8 +174,8 @@ static int logs_refresh(struct ictus_tallies *t)
 }
 
 /*
- * Whether a process of this machine runs; one that is dead but was not waited for does not. The
- * state comes after the last parenthesis, since a program's name may hold some.
+ * Whether a process of this machine is running. A zombie is not. The state follows the last
+ * parenthesis in the file, because a program's name may contain some.
  */
 static bool pid_runs(pid_t pid)
 {
@@ -194,7 +194,7 @@ static bool pid_runs(pid_t pid)
     return !state || !strchr("ZX", state[1] ? state[2] : ' ');
 }
 
-/* Whether a process that has not finished runs, as far as this machine can tell. */
+/* Whether a process that has not finished is running, as far as this machine can tell. */
 static bool process_runs(const struct tally_image *image, const struct rawlog *log)
 {
     char host[256] = "";
@@ -203,7 +203,7 @@ static bool process_runs(const struct tally_image *image, const struct rawlog *l
     return !here || pid_runs((pid_t)image->pid);
 }
 
-/* All processes' files, and what they say of the job. */
+/* Read all processes' files, and derive the state of the job. */
 static int images_read(struct ictus_tallies *t, struct tallies *all,
                        struct ictus_tallies_state *state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interpolating between synchronisations. */
+/* Interpolates between synchronisations. */
 #include "trace/timeline.h"
 
 #include "core/smoother.h"
@@ -9,19 +9,24 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How fast a bound grows away from a point: the drift that no oscillator exceeds. */
+/* How fast a bound grows away from a point: a drift that no oscillator exceeds. */
 static const double bound_slope = 200e-6;
 
-/* No synchronisation errs by more and is still worth moving. */
+/* A synchronisation whose error is larger is not worth correcting. */
 static const double most_moved_ns = 1e15;
 
-/* Medians of all bends: of normal ones, one in ten thousand million is larger. */
+/*
+ * The limit for a bend, in medians of all bends. Of normally distributed bends, one in 10^10
+ * exceeds it.
+ */
 static const double usual_bends = 9.5;
 
-/* What not knowing the drifts at regular points makes of the variance between them. */
+/*
+ * By this factor the variance between regular points grows if the drifts are not known separately.
+ */
 static const double walk_seen = 2.4;
 
-/* In unsigned arithmetic: the times of a damaged trace may be anything. */
+/* Computed in unsigned arithmetic, because the times of a damaged trace may have any value. */
 static int64_t point_along(const struct timeline_point *point, double slope, int64_t local)
 {
     const int64_t distance = (int64_t)((uint64_t)local - (uint64_t)point->local);
@@ -31,9 +36,12 @@ static int64_t point_along(const struct timeline_point *point, double slope, int
 }
 
 /*
- * What no drift explains of the way from one point to the next; 0: all of it is explained.
+ * The part of the distance between two points that no drift explains; 0: all of it is explained.
+ *
  *     |global_b - line_a(local_b)| > bound_a + bound_b + 200 ppm * (local_b - local_a)      (ns)
- * Both bounds hold for certain if no clock stepped, so that more than this is a step and no error.
+ *
+ * Both bounds hold with certainty if no clock stepped, so more than this is a step and not an
+ * error.
  */
 static double timeline_jump_between(const struct timeline_point *a, const struct timeline_point *b)
 {
@@ -43,9 +51,9 @@ static double timeline_jump_between(const struct timeline_point *a, const struct
 }
 
 /*
- * How far the global clock gained on the local one, ns. The difference of two differences of
- * integers: each is small where instants since 1970 are not, and the double is exact to a
- * nanosecond up to 104 days of gain.
+ * How far the global clock gained on the local one between two points, ns. It is the difference of
+ * two integer differences, which are small although instants since 1970 are not. The double is
+ * exact to a nanosecond up to 104 days of gain.
  */
 static double timeline_gained_between(const struct timeline_point *a,
                                       const struct timeline_point *b)
@@ -55,10 +63,7 @@ static double timeline_gained_between(const struct timeline_point *a,
     return (double)(int64_t)(ahead[1] - ahead[0]);
 }
 
-/*
- * Whether all points may be where they were moved to. A point's own bound is what it may be moved
- * by.
- */
+/* Whether all points may be moved like this: each by no more than its own bound. */
 static bool points_allow(const struct timeline_point *points, int count,
                          const struct smoother_point *moved)
 {
@@ -71,8 +76,8 @@ static bool points_allow(const struct timeline_point *points, int count,
 }
 
 /*
- * Smooth points without a step among them. Where that is not to be, they stay as they are. A bound
- * holds around what was measured, so it grows by as much as its point is moved.
+ * Smooth points without a step among them. If the result is not acceptable, they stay as they are.
+ * A bound is relative to the measured value, so it grows by the amount that its point is moved.
  */
 static void points_smooth(struct timeline_point *points, int count)
 {
@@ -100,8 +105,9 @@ static void points_smooth(struct timeline_point *points, int count)
 }
 
 /*
- * How much the drift differs before and after a point, ns per s; 0 at an end or a step.
- *     bend = gain after / time after - gain before / time before      (ns/s)
+ * How much the drift differs before and after a point, ns/s; 0 at an end or a step:
+ *
+ *     bend = gain after / time after - gain before / time before
  */
 static double point_bend(const struct timeline *t, int i)
 {
@@ -114,10 +120,10 @@ static double point_bend(const struct timeline *t, int i)
 }
 
 /*
- * Smooth each run of points without a step and without a bend that is far beyond the usual ones: a
- * bad synchronisation or a sudden change of temperature would blur what is around it. The median of
- * the bends is a scale that a few bad points do not move. A run of one or two points is left as it
- * is by the smoother.
+ * Smooth each run of points that has no step and no bend far beyond the usual ones: a bad
+ * synchronisation or a sudden change of temperature would distort its surroundings. The scale is
+ * the median of the bends, which a few bad points do not affect. The smoother leaves runs of one or
+ * two points unchanged.
  */
 static void timeline_smooth(struct timeline *t)
 {
@@ -158,11 +164,14 @@ struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
 }
 
 /*
- * How far the cubic of two smoothed points is off the line between them, ns. The cubic has the
- * drifts of both points as its slopes. Less the line's, they are what it leaves with and comes
- * with, and u is the share of the way.
- *     bend(u) = h u (1 - u) ((1 - u) leaves - u comes),  h in s, leaves and comes in ns/s
- * the difference of the Hermite cubic and the chord: 0 at both ends, with the given slopes there.
+ * The distance in ns between the cubic through two smoothed points and the straight line between
+ * them. The cubic has the drifts of both points as its end slopes. `leaves` and `comes` are these
+ * drifts minus the line's slope (ns/s), u is the share of the way, and h its length in s:
+ *
+ *     bend(u) = h u (1 - u) ((1 - u) leaves - u comes)
+ *
+ * This is the difference of the Hermite cubic and its chord: 0 at both ends, with the given slopes
+ * there.
  */
 static double piece_bend(const struct timeline_point *a, const struct timeline_point *b,
                          double slope, int64_t local)
@@ -178,8 +187,8 @@ static double piece_bend(const struct timeline_point *a, const struct timeline_p
 }
 
 /*
- * `last` remembers the piece: instants mostly ascend, and a search begins where the one before
- * ended. Hence a timeline is one thread's.
+ * `last` caches the piece: instants mostly ascend, and the search starts where the last one ended.
+ * Hence each thread needs a timeline of its own.
  */
 int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
 {
@@ -206,9 +215,9 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
 }
 
 /*
- * The standard deviation of a drift's walk between two points. If offset and drift were known at
- * both, its variance a share u of the way h from one to the other would be q^2 h^3 (u (1 - u))^3 /
- * 3; where drifts are known from the points alone, it is walk_seen times that.
+ * The standard deviation from the random walk of the drift between two points. If offset and drift
+ * were known at both, its variance at a share u of the distance h would be q^2 h^3 (u (1 - u))^3 /
+ * 3. If the drifts are known from the points alone, it is walk_seen times as large.
  */
 static double piece_walked(const struct timeline_point *a, const struct timeline_point *b, double u)
 {
@@ -217,8 +226,8 @@ static double piece_walked(const struct timeline_point *a, const struct timeline
 }
 
 /*
- * The reference itself, and what reads the reference's own source, is exact: no drift can lead it
- * away from itself. Others have a bound; 200 ppm are granted from there on.
+ * The growth of a bound. The reference, and every process that reads the reference's own source, is
+ * exact, because no drift can lead it away from itself. The bounds of others grow by 200 ppm.
  */
 static double bound_growth(const struct timeline_point *point)
 {
@@ -226,7 +235,10 @@ static double bound_growth(const struct timeline_point *point)
     return drifts || point->sigma_ns > 0.0 || point->bound_ns > 0.0 ? bound_slope : 0.0;
 }
 
-/* At an instant: beyond the ends as the fit says, between two points by the nearer ones. */
+/*
+ * The error at an instant: beyond the ends by extrapolation of the fit, between two points from the
+ * nearer one.
+ */
 static void error_at(const struct timeline *t, int64_t local, double *sigma, double *bound)
 {
     const struct timeline_point *first = &t->points[0];
@@ -252,7 +264,7 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
         *sigma_ns = fmax(*sigma_ns, t->points[i].sigma_ns);
         *bound_ns = fmax(*bound_ns, t->points[i].bound_ns);
         if (i > 0) {
-            /* Half way between two points the drift may have led away from the line. */
+            /* Halfway between two points, drift may have led farthest from the line. */
             const double half = (double)(t->points[i].local - t->points[i - 1].local) / 2.0;
             const double growth =
                 fmax(bound_growth(&t->points[i - 1]), bound_growth(&t->points[i]));
@@ -274,8 +286,8 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
 }
 
 /*
- * Errors of points that a line was put through are mostly common to all of them: half of the
- * variance is one draw for the clock, half is each point's own (as in docs/waits.md).
+ * The errors of points on a fitted line are mostly common to all of them. Half of the variance is
+ * one draw per clock, and half is each point's own (as in docs/waits.md).
  */
 double ictusi_timeline_sigma(const struct timeline *t, int64_t local)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Giving everything in all processes' logs one number. */
+/* Gives everything in all processes' logs one number. */
 #include "trace/unify.h"
 
 #include "trace/unify_groups.h"
@@ -13,12 +13,12 @@
 
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
-/* More than a process can number, less than what a damaged log could make of memory. */
+/* More than a process can number, and little enough that a damaged log cannot exhaust memory. */
 enum { MAP_NUMBERS = 1 << 22, TEAM_MAX = 1 << 12 };
 
 /*
- * flat: MAP_KINDS counts, then the numbers of kind 0, kind 1, ... KEYMAP_NONE: that number was
- * never told.
+ * flat holds MAP_KINDS counts, then the numbers of kind 0, kind 1, and so on. KEYMAP_NONE: the log
+ * does not define that number.
  */
 uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
 {
@@ -29,7 +29,10 @@ uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, u
     return number < map->flat[kind] ? map->flat[at + number] : KEYMAP_NONE;
 }
 
-/* Other letters tell more of something that has a number, or of the process as a whole. */
+/*
+ * The kind of number that a line defines. Other letters describe something that has a number, or
+ * the process as a whole.
+ */
 static enum map_kind unify_kind_of(char letter)
 {
     switch (letter) {
@@ -59,8 +62,9 @@ static enum map_kind unify_kind_of(char letter)
 }
 
 /*
- * Numbers of user regions and metrics begin above those that all processes share. A number of a
- * damaged log that is below the shared ones wraps to a large one, which is beyond MAP_NUMBERS.
+ * The index of a number in its table. User regions and metrics are numbered after those that all
+ * processes share. A smaller number, from a damaged log, wraps to a large one, which is beyond
+ * MAP_NUMBERS.
  */
 static uint32_t index_of(const struct raw_item *item)
 {
@@ -71,9 +75,9 @@ static uint32_t index_of(const struct raw_item *item)
 }
 
 /*
- * One piece of memory, so that it can be sent as a whole: how many numbers there are of each kind,
- * then those of one kind after the other, all still KEYMAP_NONE. Two passes over the log: how many
- * numbers of each kind there are, then (by the caller) what they mean.
+ * Make an empty map, in a single allocation so that it can be sent as a whole: the count of each
+ * kind, then the numbers of one kind after the other, all KEYMAP_NONE. This is the first pass over
+ * the log; the caller makes a second one to fill in the numbers.
  */
 static int unify_make_map(const struct rawlog *log, struct trace_map *map)
 {
@@ -98,7 +102,7 @@ static int unify_make_map(const struct rawlog *log, struct trace_map *map)
     return ICTUS_OK;
 }
 
-/* Beyond what was counted nothing is set: a number that only a damaged log has. */
+/* Numbers beyond the counts, which only a damaged log has, are ignored. */
 static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, uint32_t value)
 {
     size_t at = MAP_KINDS;
@@ -111,8 +115,8 @@ static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, 
 }
 
 /*
- * The communicator of a key; made at its first use. A number is the order of first use over all
- * processes in the order of ranks, so that the same logs give the same archive.
+ * The communicator of a key, which is made when first used. Numbers follow the order of first use
+ * over all processes in the order of ranks, so that the same logs always give the same archive.
  */
 static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint32_t *number)
 {
@@ -131,8 +135,8 @@ static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint3
 }
 
 /*
- * MPI functions are known by their number, user regions by their name, in one table: + 1 keeps 0
- * free, and hashes of names are of 64 bits and seldom below some hundred.
+ * MPI functions are identified by number and user regions by name, in one table. The + 1 keeps key
+ * 0 free. Hashes of names have 64 bits and are hardly ever as small as a function's number.
  */
 static int unify_take_function(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
@@ -150,8 +154,8 @@ static int unify_take_function(struct unified *u, const struct raw_item *item, u
 }
 
 /*
- * Names are equal where their hashes of 64 bits are: two of 10^5 different names have one hash with
- * a probability of 3e-10.
+ * Names are equal if their 64-bit hashes are. Among 10^5 different names, the probability of a
+ * collision is 3e-10.
  */
 static int unify_take_name(struct keymap *keys, struct unified_name **names,
                            const struct raw_item *item, uint32_t *number)
@@ -169,10 +173,7 @@ static int unify_take_name(struct keymap *keys, struct unified_name **names,
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/*
- * The first process that tells of a window says on which communicator it is; all members agree on
- * it.
- */
+/* The first process that mentions a window states its communicator; all members agree on it. */
 static int unify_take_window(struct unified *u, const struct raw_item *item, struct trace_map *map,
                              uint32_t *number)
 {
@@ -190,7 +191,7 @@ static int unify_take_window(struct unified *u, const struct raw_item *item, str
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/* A handle is an opening of a file on a communicator; the file behind it may have several. */
+/* A handle is one opening of a file on a communicator. A file may have several. */
 static int unify_take_file(struct unified *u, const struct raw_item *item,
                            const struct trace_map *map, uint32_t *number)
 {
@@ -211,8 +212,8 @@ static int unify_take_file(struct unified *u, const struct raw_item *item,
 }
 
 /*
- * A place of code is file, offset in it and the file's time: two builds under one path are
- * different.
+ * A call site is identified by the file, the offset in it, and the file's modification time,
+ * because two builds under one path are different.
  */
 static int unify_take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
@@ -235,9 +236,9 @@ static int unify_take_site(struct unified *u, const struct raw_item *item, uint3
 }
 
 /*
- * Threads of different processes are different ones. Of a team without threads nobody knows them.
- * Ranks are in the key, because threads are numbered in each process for itself. A single thread is
- * no team.
+ * Threads of different processes are different, and are numbered separately in each process, so the
+ * key includes the rank. A team without threads has unknown members, and a single thread is no
+ * team.
  */
 static int unify_take_team(struct unified *u, const struct raw_item *item, int rank,
                            uint32_t *number)
@@ -265,9 +266,9 @@ static int unify_take_team(struct unified *u, const struct raw_item *item, int r
 }
 
 /*
- * Lines that give something a number of its own in a process. map tells the process's number in the
- * archive's terms: C communicator, W window, F function, R region, P parameter, U metric, Q call
- * site, Y file handle, Z file, J team (as the tracer's log has them).
+ * Process a line that defines a number of a process; map translates it to the archive's: C
+ * communicator, W window, F function, R region, P parameter, U metric, Q call site, Y file handle,
+ * Z file, J team (as in the tracer's log).
  */
 static int unify_take_numbered(struct unified *u, const struct raw_item *item, int rank,
                                struct trace_map *map)
@@ -319,7 +320,7 @@ static int unify_take_numbered(struct unified *u, const struct raw_item *item, i
     return err;
 }
 
-/* Lines that say more about what has a number: names. Later ones win. */
+/* Process a line that describes something with a number: names. Later lines win. */
 static void unify_take_note(struct unified *u, const struct raw_item *item,
                             const struct trace_map *map)
 {
@@ -337,8 +338,8 @@ static void unify_take_note(struct unified *u, const struct raw_item *item,
 }
 
 /*
- * How far to move all times so that the first is not negative (OTF2's are unsigned). In unsigned
- * arithmetic, since the first instant of a damaged log may be INT64_MIN.
+ * How far to move all times so that the first is not negative, because OTF2's times are unsigned.
+ * In unsigned arithmetic, since the first instant of a damaged log may be INT64_MIN.
  */
 static int64_t unify_find_shift(struct rawlog *logs, int count, bool local)
 {
@@ -351,11 +352,14 @@ static int64_t unify_find_shift(struct rawlog *logs, int count, bool local)
         const int64_t at = local ? ns : ictusi_timeline_map(&logs[p].timeline, ns);
         first = at < first ? at : first;
     }
-    /* A second to spare: timestamps of other threads may be a little earlier. */
+    /* One second in reserve, because other threads may have slightly earlier timestamps. */
     return first < ICTUS_NS_PER_S ? time_add(ICTUS_NS_PER_S, (int64_t) - (uint64_t)first) : 0;
 }
 
-/* Names come after all numbers, so that a name finds its number wherever that is in the log. */
+/*
+ * Names are processed after all numbers, so that a name finds its number wherever that is in the
+ * log.
+ */
 static int unify_take_process(struct unified *u, const struct rawlog *log, struct trace_map *map)
 {
     int err = unify_make_map(log, map);
@@ -370,8 +374,8 @@ static int unify_take_process(struct unified *u, const struct rawlog *log, struc
 }
 
 /*
- * Teams get numbers among the communicators, once all of those are known. Teams follow the
- * communicators in the archive's numbers, as OTF2 keeps both in one list.
+ * Number the teams after all communicators, once those are known, because OTF2 keeps both in one
+ * list.
  */
 static void unify_number_teams(const struct unified *u, const struct rawlog *logs, int count,
                                struct trace_map *maps)
@@ -387,9 +391,9 @@ static void unify_number_teams(const struct unified *u, const struct rawlog *log
 }
 
 /*
- * World and self come first, so that they have the same numbers in every archive. Collects from all
- * logs what they name by numbers of their own and gives each thing one number; maps[p] translates
- * process p's. Memory is proportional to what is named, not to events.
+ * Collect everything that the logs number, and give each thing one number; maps[p] translates
+ * process p's numbers. World and self come first, so that they have the same numbers in every
+ * archive. Memory is proportional to what is defined, not to the number of events.
  */
 int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
                  struct trace_map *maps)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is in which communicator, by all processes' logs together. */
+/* Determines the members of all communicators from all processes' logs together. */
 #include "trace/unify_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* More processes than any job has, and less than what a damaged log could make of memory. */
+/* More processes than any job has, and few enough that a damaged log cannot exhaust memory. */
 enum { MEMBERS_MAX = 1 << 26 };
 
 /*
- * "0-15,32" to at most so many numbers. A damaged log cannot make it take more memory than for that
- * many. to - from is compared, and not to + 1 - from, which overflows where to is the largest
- * number.
+ * Parse a list such as "0-15,32" of at most `most` numbers, so that a damaged log cannot cause a
+ * larger allocation. The comparison uses to - from, because to + 1 - from overflows if `to` is the
+ * largest number.
  */
 int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *group)
 {
@@ -41,7 +41,8 @@ int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *
 }
 
 /*
- * A group is known by the hash of its text: of 64 bits no two groups of a trace have the same one.
+ * A group is identified by the 64-bit hash of its text; a collision within a trace is practically
+ * impossible.
  */
 static uint32_t unify_groups_add(struct unified *u, const char *members)
 {
@@ -61,9 +62,9 @@ static uint32_t unify_groups_add(struct unified *u, const char *members)
 }
 
 /*
- * The members of communicators that some process's records name. 'a' is the group, or the first
- * side of an inter-communicator, 'b' the other one. Communicators that no record names have no
- * number here and are left out of the archive.
+ * Record the members of communicators that some process's records refer to. 'a' is the group, or
+ * the first side of an inter-communicator, and 'b' the other side. Communicators that no record
+ * refers to have no number here and are left out of the archive.
  */
 static int unify_groups_take(struct unified *u, const struct raw_item *item)
 {
@@ -96,10 +97,10 @@ static void unify_groups_duplicate(struct unified *u, const struct raw_item *ite
 }
 
 /*
- * Where the process that knew the members left no log: from those that say which rank they had.
- * Members that left no log either stay rank 0. That is quadratic in processes and communicators,
- * for jobs that were killed only. "?N" cannot be a list of members, so that the hash is no real
- * group's.
+ * Reconstruct the members if the process that knew them left no log, from those processes that
+ * state their own rank. Members that left no log either are set to rank 0. This takes quadratic
+ * time, but is needed only for jobs that were killed. "?N" cannot be a list of members, so its hash
+ * is not that of a real group.
  */
 int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int count)
 {
@@ -137,9 +138,9 @@ int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int c
 }
 
 /*
- * Duplicates come last: the members of what they were made of may be in another process's log. A
- * duplicate of a duplicate finds its model mended only if that came before, which the order of the
- * logs' lines gives within a process.
+ * Duplicates are processed last, because the members of their model may be in another process's
+ * log. The model of a duplicate may itself be a duplicate; it is complete only if it came before,
+ * which the order of lines ensures within a process.
  */
 int ictusi_unify_groups(struct unified *u, const struct rawlog *logs, int count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups: the members of communicators and teams, as the logs list them. */
+/* Groups: the members of communicators and teams, as listed in the logs. */
 #ifndef ICTUS_TRACE_UNIFY_GROUPS_H
 #define ICTUS_TRACE_UNIFY_GROUPS_H
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * Room for one more element of an array that grows by doubling. On failure the old array stays its
- * owner's. count is the number in use, and the capacity is the next power of two: none need be
+ * Make room for one more element of an array that grows by doubling. On failure the old array is
+ * unchanged. count is the number in use; the capacity is the next power of two, so it need not be
  * stored.
  */
 static inline void *unify_more(void *array, uint32_t count, size_t bytes)
@@ -19,13 +19,13 @@ static inline void *unify_more(void *array, uint32_t count, size_t bytes)
     return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
 }
 
-/* Add the numbers of a list such as "0-15,32". Errors: ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM. */
+/* Append the numbers of a list such as "0-15,32". Errors: ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM. */
 int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *group);
 
-/* Give the communicators that have a number by now their members. Errors: ICTUS_ERR_NOMEM. */
+/* Set the members of all communicators that have a number. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_unify_groups(struct unified *u, const struct rawlog *logs, int count);
 
-/* Do so for those of which nobody's log lists the members. Errors: ICTUS_ERR_NOMEM. */
+/* Set the members of communicators for which no log lists them. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_unify_groups_mend(struct unified *u, const struct rawlog *logs, int count);
 
 #endif

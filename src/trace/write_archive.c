@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events and local definitions of an archive. */
+/* Writes the events and local definitions of an archive. */
 #include "trace/write_archive.h"
 
 #include "archive/chunks.h"
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 /*
- * Chunks are as small as OTF2 takes them: it clears those of writers and readers alike, and below
- * 4 MiB collects them in a buffer of that size a file anyway. A record must fit in a chunk, and the
- * longest is a group of all processes.
+ * Chunks are as small as OTF2 permits: OTF2 clears the chunks of both writers and readers, and
+ * chunks below 4 MiB are collected in a buffer of that size per file anyway. A record must fit into
+ * a chunk, and the longest one is a group of all processes.
  */
 static uint64_t definition_chunk(int processes)
 {
@@ -58,9 +58,8 @@ static int archive_convert_thread(OTF2_Archive *archive, const char *path, int r
 }
 
 /*
- * Files of threads are numbered without gaps, so that the first one that is missing ends them. A
- * timeline remembers where it was asked last: what looks at it here has a copy, and the log keeps
- * its own.
+ * Convert the files of all threads. They are numbered without gaps, so the first missing one ends
+ * the list. A timeline caches its last piece, so a copy is used here, and the log keeps its own.
  */
 int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing *options,
                               const struct rawlog *log, const struct trace_map *map,
@@ -110,7 +109,7 @@ int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing 
     return err;
 }
 
-/* Timestamps are on the global clock already: offsets of nothing, but with their error. */
+/* Timestamps are on the global clock already, so the offsets are 0, but they state the error. */
 static OTF2_ErrorCode archive_write_offsets(OTF2_DefWriter *writer,
                                             const struct trace_writing *options,
                                             const struct rawlog *log,
@@ -132,7 +131,7 @@ static OTF2_ErrorCode archive_write_offsets(OTF2_DefWriter *writer,
         }
     }
     if (written == 1 && code == OTF2_SUCCESS) {
-        /* Readers take no notice of a single one. */
+        /* Readers ignore a single offset. */
         const uint64_t end = result->last > last ? result->last : last + 1;
         code = OTF2_DefWriter_WriteClockOffset(writer, end, 0, ceil(result->sigma_ns));
     }
@@ -175,7 +174,7 @@ int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-/* Errors are those of the worst process, as events of any two may be compared. */
+/* The errors are those of the worst process, since events of any two processes may be compared. */
 void ictusi_trace_summarise(const struct trace_world *world, struct ictus_trace_summary *summary)
 {
     uint64_t first = UINT64_MAX;

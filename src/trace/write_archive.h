@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing an OTF2 archive from raw files. The same steps serve one process that has all raw files
- * (a recovery) and many that have one each (at MPI_Finalize): open with collective callbacks, write
- * the events and local definitions of the own processes, and in one process the global ones.
+ * Writes an OTF2 archive from raw files. The same steps serve one process that has all raw files (a
+ * recovery) and many processes that have one each (at MPI_Finalize): open with collective
+ * callbacks, write the events and local definitions of the process's own files, and in one process
+ * write the global definitions.
  */
 #ifndef ICTUS_TRACE_WRITE_ARCHIVE_H
 #define ICTUS_TRACE_WRITE_ARCHIVE_H
@@ -16,10 +17,10 @@
 
 enum { ARCHIVE_THREADS_MAX = 4096 };
 
-/* What one process's files became; plain numbers, so that it can be sent. */
+/* The results of one process's files, as plain numbers that can be sent. */
 struct process_result {
     uint64_t events, raw_bytes, clamped, lost, untracked;
-    uint64_t first, last; /* archive times; first > last: no events */
+    uint64_t first, last; /* in the archive; first > last: no events */
     double sigma_ns, bound_ns, jump_ns;
     int32_t threads;
     int32_t ended;
@@ -30,48 +31,48 @@ struct trace_writing {
     const char *directory, *raw;
     bool local; /* timestamps stay on the local clocks */
     int64_t shift_ns;
-    int counters;  /* sampled a time */
+    int counters;  /* counters per sample */
     int processes; /* of the job */
 };
 
-/* Open for writing; callbacks are set by the caller afterwards. NULL on failure. */
+/* Open for writing; the caller then sets the callbacks. NULL on failure. */
 OTF2_Archive *ictusi_trace_create(const struct trace_writing *options);
 
 /*
- * Convert the event files of one process. events[t] gets the number of events of thread t, for the
- * location definitions; room for ARCHIVE_THREADS_MAX.
+ * Convert the event files of one process. events[t] becomes the number of events of thread t, for
+ * the location definitions; it has room for ARCHIVE_THREADS_MAX.
  */
 int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing *options,
                               const struct rawlog *log, const struct trace_map *map,
                               uint64_t *events, struct process_result *result,
                               struct ictus_why *why);
 
-/* Write the local definitions of one process: how well its clock was known when. */
+/* Write the local definitions of one process, which state the accuracy of its clock over time. */
 int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *options,
                              const struct rawlog *log, const struct process_result *result);
 
-/* What the global definitions need of all processes. */
+/* What the global definitions need from all processes. */
 struct trace_world {
     const struct unified *unified;
-    const struct rawlog *logs; /* text NULL: missing */
+    const struct rawlog *logs; /* text NULL: the log is missing */
     const struct process_result *results;
-    const uint64_t *events; /* of all threads of all processes, one process after another */
+    const uint64_t *events; /* of all threads of all processes, process by process */
     int size;
 };
 
 /*
- * Whether the closed archive holds these many events of a process's threads, and its definitions if
- * asked. Errors: ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
+ * Check that the closed archive contains this number of events for a process's threads, and its
+ * definitions if requested. Errors: ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
 int ictusi_trace_check_written(const struct trace_writing *options, int rank,
                                const uint64_t *events, int threads, bool global,
                                struct ictus_why *why);
 
-/* Write the global definitions. One process, after all events. */
+/* Write the global definitions. Called by one process after all events. */
 int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing *options,
                               const struct trace_world *world, struct ictus_trace_summary *summary);
 
-/* Add up what all processes had. */
+/* Add up the results of all processes. */
 void ictusi_trace_summarise(const struct trace_world *world, struct ictus_trace_summary *summary);
 
 /* The location of a thread. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The global definitions of an archive. */
+/* Writes the global definitions of an archive. */
 #include "trace/write_archive.h"
 
 #include "core/plain.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed all along. */
+/* The state that all functions share. */
 struct writing {
     OTF2_GlobalDefWriter *w;
     const struct trace_world *world;
@@ -28,7 +28,7 @@ static void write_check(struct writing *g, OTF2_ErrorCode code)
     }
 }
 
-/* The number of a text, written at its first use. */
+/* The number of a text, which is written when first used. */
 static OTF2_StringRef string_write(struct writing *g, const char *text)
 {
     bool fresh = false;
@@ -118,7 +118,7 @@ static void regions_write(struct writing *g)
     }
 }
 
-/* Functions that call MPI: numbered after the regions, one for each function and file. */
+/* Functions that call MPI are numbered after the regions, one for each function and file. */
 static uint32_t caller_write(struct writing *g, struct keymap *callers,
                              const struct symbol_site *site)
 {
@@ -138,7 +138,7 @@ static uint32_t caller_write(struct writing *g, struct keymap *callers,
 }
 
 /*
- * Call sites: a calling context each, of the function that calls and the line from which it does.
+ * Each call site becomes a calling context, made of the calling function and the line of the call.
  * The attribute of an enter refers to it.
  */
 static void sites_write(struct writing *g)
@@ -149,7 +149,7 @@ static void sites_write(struct writing *g)
                        g->w, ATTRIBUTE_CALL_SITE, string_write(g, "ICTUS::CALL_SITE"),
                        string_write(g, "the place from which the region was called"),
                        OTF2_TYPE_CALLING_CONTEXT));
-    OTF2_SourceCodeLocationRef lines = 0; /* numbered without a gap, as readers want them */
+    OTF2_SourceCodeLocationRef lines = 0; /* numbered without gaps, as readers require */
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct symbol_site *site = &symbols->sites[i];
         const uint32_t caller = caller_write(g, &callers, site);
@@ -165,7 +165,10 @@ static void sites_write(struct writing *g)
     ictusi_keymap_free(&callers);
 }
 
-/* Where in a file an operation is, and what tells the regions of a team of OpenMP apart. */
+/*
+ * The position of an operation in a file, and the number that distinguishes the regions of an
+ * OpenMP team.
+ */
 static void numbers_write(struct writing *g)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
@@ -178,7 +181,6 @@ static void numbers_write(struct writing *g)
                        OTF2_TYPE_UINT64));
 }
 
-/* Teams of OpenMP. */
 static void teams_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
@@ -188,7 +190,10 @@ static void teams_write(struct writing *g)
     }
 }
 
-/* Who received from whom where totals do not tell: an attribute for each 64 ranks of a group. */
+/*
+ * Attributes for the ranks data was received from, where totals do not tell: one for each 64 ranks
+ * of a group.
+ */
 static void senders_write(struct writing *g)
 {
     char name[64];
@@ -203,7 +208,10 @@ static void senders_write(struct writing *g)
     }
 }
 
-/* One node a host, in order of their lowest rank; hosts[p] gets the node of process p. */
+/*
+ * Write one node per host, in the order of their lowest rank. hosts[p] becomes the node of process
+ * p.
+ */
 static void tree_write(struct writing *g, uint32_t *hosts)
 {
     struct keymap nodes = {NULL, NULL, 0, 0};
@@ -257,7 +265,7 @@ static void locations_write(struct writing *g, const uint32_t *hosts)
     }
 }
 
-/* The communicators' locations: those that left events; a missing one's rank has no place. */
+/* The locations of the communicators' members. Processes that left no events have no location. */
 static void groups_write(struct writing *g, const int *place)
 {
     const struct unified *u = g->world->unified;
@@ -370,7 +378,7 @@ static void metrics_write(struct writing *g)
     }
 }
 
-/* Files of MPI-IO by their names, for which nobody knows who shares them, and what was open. */
+/* The files of MPI-IO by name, and the handles. Which nodes share a file is unknown. */
 static void files_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
@@ -394,7 +402,9 @@ static void files_write(struct writing *g)
     }
 }
 
-/* Times count nanoseconds; the trace's first instant is tied to the wall clock of a process. */
+/*
+ * Times are in nanoseconds. The first instant of the trace is tied to the wall clock of a process.
+ */
 static void clock_write(struct writing *g, const struct trace_writing *options)
 {
     uint64_t first = UINT64_MAX;

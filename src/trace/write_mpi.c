@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing the archive. In parallel the root numbers everything and each process writes its events;
- * without MPI one process does all, as 'ictus recover' would.
+ * Writes the archive. In parallel, the root numbers everything and each process writes its own
+ * events. Without MPI, one process does everything, like 'ictus recover'.
  */
 #include "trace/write_mpi.h"
 
@@ -27,7 +27,7 @@
 #include <otf2/OTF2_MPI_Collectives.h>
 #pragma GCC diagnostic pop
 
-/* What the job needs, in one place so that it is freed in one place. */
+/* Everything that the job allocates, so that it is freed in one place. */
 struct job {
     MPI_Comm comm;
     int rank, size;
@@ -41,8 +41,8 @@ struct job {
 };
 
 /*
- * Collective. The root alone gets what was gathered, which the caller frees; NULL where it has no
- * room, or MPI's counts do not reach.
+ * Collective. Only the root receives the gathered data, which the caller frees; NULL if there is no
+ * room for it, or if it exceeds the range of MPI's counts.
  */
 static void *mpi_gather_bytes(struct job *j, const void *mine, int bytes, size_t *total)
 {
@@ -70,7 +70,7 @@ static void *mpi_gather_bytes(struct job *j, const void *mine, int bytes, size_t
     return all;
 }
 
-/* The root: parse all logs and number everything. */
+/* The root parses all logs and numbers everything. */
 static int mpi_number_all(struct job *j, const char *text, struct ictus_why *why)
 {
     int err = text ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -80,7 +80,9 @@ static int mpi_number_all(struct job *j, const char *text, struct ictus_why *why
     return err ? err : ictusi_unify(j->logs, j->size, false, &j->unified, j->maps);
 }
 
-/* Send each process its table of numbers. Collective, and agreed on before anything is sent. */
+/*
+ * Send each process its table of numbers. Collective; the processes agree before anything is sent.
+ */
 static int mpi_scatter_maps(struct job *j)
 {
     uint32_t *all = NULL;
@@ -118,7 +120,7 @@ static int job_agree(const struct job *j, int err)
     return worst;
 }
 
-/* From everybody's logs to a numbering that everybody has. */
+/* From all processes' logs to a numbering that all processes have. */
 static int job_number(struct job *j, struct ictus_why *why)
 {
     char path[4352];
@@ -159,7 +161,7 @@ static int mpi_gather_results(struct job *j)
 }
 
 /*
- * A failed step of OTF2's, after those that failed before. The step is taken in any case, as its
+ * The result of a step, after earlier errors. The caller takes the step in any case, because its
  * collective call waits for all processes.
  */
 static int job_step(int err, OTF2_ErrorCode code)
@@ -179,7 +181,7 @@ static int write_mpi_open_archive(struct job *j, OTF2_Archive **archive)
     return err;
 }
 
-/* The steps of OTF2's parallel writing; each opens and closes collectively. */
+/* The steps of OTF2's parallel writing. Each one opens and closes collectively. */
 static int write_mpi_archive(struct job *j, struct ictus_trace_summary *summary,
                              struct ictus_why *why)
 {
@@ -203,7 +205,7 @@ static int write_mpi_archive(struct job *j, struct ictus_trace_summary *summary,
         err = ictusi_trace_write_global(archive, &j->options, &world, summary);
     }
     err = job_agree(j, job_step(err, OTF2_Archive_Close(archive)));
-    /* Raw files go when the archive is there: look, not hope. */
+    /* Raw files are removed only after checking that the archive is complete. */
     return err ? err
                : job_agree(j, ictusi_trace_check_written(&j->options, j->rank, j->events,
                                                          j->result.threads, j->rank == 0, why));
@@ -326,7 +328,10 @@ void ictusi_write_parallel(struct tracer *t)
     job_release(&j);
 }
 
-/* Whether this process sees the raw files of all: they may be on the disks of several machines. */
+/*
+ * Whether this process sees the raw files of all processes, which may be on the disks of several
+ * machines.
+ */
 static bool mpi_sees_all(const struct tracer *t)
 {
     char path[4352];
