@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the generated wrappers use. */
+/* Everything that the generated wrappers include. */
 #ifndef ICTUS_TRACER_CALLS_H
 #define ICTUS_TRACER_CALLS_H
 

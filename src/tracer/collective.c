@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measuring what a collective operation moves, in bytes of data, as MPI defines the operation and
- * not as an algorithm carries it out: what a process hands in for each other one and itself is
- * sent, what it gets from each is received. With n processes and b bytes a block that is n b and n
- * b for an alltoall, b and n b for a member and the root of a gather.
+ * Measures the amount of data that a collective operation moves, in bytes, as MPI defines the
+ * operation and not as an algorithm carries it out. What a process hands in for each other process
+ * and itself counts as sent, and what it gets from each as received. With n processes and blocks of
+ * b bytes, that is n b and n b for an alltoall, and b and n b for a member and the root of a
+ * gather.
  */
 #include "tracer/collective.h"
 
@@ -13,18 +14,21 @@ struct traffic {
     int64_t sent, received;
 };
 
-/* One call seen by its processes: n others to exchange with (the remote group has them all). */
+/*
+ * One call from this process's point of view. n is the number of processes to exchange with: all of
+ * the remote group in an inter-communicator.
+ */
 struct view {
     struct recorder *r;
     const struct coll_args *args;
     int64_t n;
     bool root; /* this process is the root */
-    bool away; /* of an inter-communicator's root group, but not its root: takes no part */
+    bool away; /* in the root's group of an inter-communicator, but not the root: takes no part */
 };
 
 /*
- * width tells arrays of int from those of MPI_Count (large-count calls). Without an array it is 0
- * bytes: arguments that MPI ignores on this process may be NULL.
+ * Large-count calls have arrays of MPI_Count instead of int, which width distinguishes. Without an
+ * array the count is 0, because arguments that MPI ignores in this process may be NULL.
  */
 int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i)
 {
@@ -46,7 +50,7 @@ static int64_t collective_count_sum(const struct counts *counts, int64_t n)
     return sum;
 }
 
-/* Alltoallw has a type for each process, so sizes are summed and not counts. */
+/* Alltoallw has a datatype per process, so sizes are summed instead of counts. */
 static int64_t collective_typed_sum(struct recorder *r, const struct counts *counts,
                                     const MPI_Datatype *types, int64_t n)
 {
@@ -73,7 +77,10 @@ static int64_t collective_recv_bytes(const struct view *v)
     return v->args->recvcount * trace_type_bytes(v->r, v->args->recvtype);
 }
 
-/* To all from the root: n copies leave it, itself included, and one comes to each. */
+/*
+ * From the root to all: n copies leave the root, including one for itself, and each process gets
+ * one.
+ */
 static struct traffic collective_measure_bcast(const struct view *v)
 {
     const int64_t bytes = collective_send_bytes(v);
@@ -81,9 +88,9 @@ static struct traffic collective_measure_bcast(const struct view *v)
 }
 
 /*
- * To the root from all; vector: counts differ. Counts and types of the receiving side matter at the
- * root alone and may be nonsense elsewhere. In an inter-communicator the root itself hands in
- * nothing.
+ * From all to the root; vector: counts differ. The receiving side's counts and types are
+ * significant only at the root and may be invalid elsewhere. In an inter-communicator the root
+ * itself hands in nothing.
  */
 static struct traffic collective_measure_gather(const struct view *v, bool vector)
 {
@@ -99,7 +106,10 @@ static struct traffic collective_measure_gather(const struct view *v, bool vecto
     return t;
 }
 
-/* The mirror of the gather: counts and types of the sending side matter at the root alone. */
+/*
+ * The mirror image of the gather: the sending side's counts and types are significant only at the
+ * root.
+ */
 static struct traffic collective_measure_scatter(const struct view *v, bool vector)
 {
     struct traffic t = {0, 0};
@@ -115,8 +125,8 @@ static struct traffic collective_measure_scatter(const struct view *v, bool vect
 }
 
 /*
- * The root takes in n vectors of operands, though a library that combines them on the way delivers
- * one: what the caller asked for is counted, not the algorithm.
+ * The root receives n vectors of operands, although a library that combines them on the way
+ * delivers only one: what the caller asked for is counted, not the algorithm.
  */
 static struct traffic collective_measure_reduce(const struct view *v)
 {
@@ -127,8 +137,8 @@ static struct traffic collective_measure_reduce(const struct view *v)
 }
 
 /*
- * Of an inter-communicator's root group only the root takes part; the others' arguments mean
- * nothing.
+ * In the root's group of an inter-communicator, only the root takes part; the other processes'
+ * arguments are meaningless.
  */
 static struct traffic collective_measure_rooted(enum coll_op op, const struct view *v)
 {
@@ -149,7 +159,10 @@ static struct traffic collective_measure_rooted(enum coll_op op, const struct vi
     }
 }
 
-/* In place the types and counts of the sending side are ignored: as much leaves as comes. */
+/*
+ * In place, the types and counts of the sending side are ignored, and as much is sent as is
+ * received.
+ */
 static struct traffic collective_measure_alltoall(enum coll_op op, const struct view *v)
 {
     const struct coll_args *a = v->args;
@@ -173,8 +186,8 @@ static struct traffic collective_measure_alltoall(enum coll_op op, const struct 
 }
 
 /*
- * Everybody's block comes to each, and the own one goes to all. With MPI_IN_PLACE the sending
- * side's arguments are ignored, and the own block is where the receiving side says, so its size is
+ * Each process receives everybody's block, and its own block goes to all. With MPI_IN_PLACE the
+ * sending side's arguments are ignored and the own block is in the receive buffer, so its size is
  * taken from there.
  */
 static struct traffic collective_measure_allgather(enum coll_op op, const struct view *v, int rank)
@@ -194,7 +207,7 @@ static struct traffic collective_measure_allgather(enum coll_op op, const struct
     return t;
 }
 
-/* A vector of operands is handed in once, whoever combines it, and a result comes back. */
+/* Each process hands in one vector of operands, whoever combines it, and gets a result. */
 static struct traffic collective_measure_reduction(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;
@@ -223,8 +236,8 @@ static bool op_is_rooted(enum coll_op op)
 }
 
 /*
- * In an inter-communicator all exchange with the remote group: n is its size, the root has
- * MPI_ROOT, and the other processes of its group MPI_PROC_NULL, since they take no part.
+ * In an inter-communicator, all processes exchange with the remote group: n is its size. The root
+ * passes MPI_ROOT, and the other processes of its group MPI_PROC_NULL, since they take no part.
  */
 static struct traffic coll_measure(struct recorder *r, enum coll_op op,
                                    const struct trace_comm *info, const struct coll_args *args)
@@ -247,15 +260,15 @@ static struct traffic coll_measure(struct recorder *r, enum coll_op op,
         return collective_measure_alltoall(op, &v);
     }
     if (op == COLL_ALLGATHER || op == COLL_ALLGATHERV) {
-        /* In an inter-communicator there is no own part among what is received. */
+        /* In an inter-communicator, nothing received is the process's own. */
         return collective_measure_allgather(op, &v, info->remote >= 0 ? 0 : info->rank);
     }
     return collective_measure_reduction(op, &v, info->remote >= 0 ? 0 : info->rank);
 }
 
 /*
- * As OTF2 names it: a rank, or that there is none, or that it is this process (MPI_ROOT), or
- * another one of this group (MPI_PROC_NULL).
+ * The root in OTF2's terms: a rank, none, this process (MPI_ROOT), or another process of this group
+ * (MPI_PROC_NULL).
  */
 static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 {
@@ -269,10 +282,10 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 }
 
 /*
- * Totals do not tell who exchanged with whom in an Alltoallv: a record before the call's own does,
- * from the counts that MPI is given. What a process sends to itself is left out. A bit for each
- * rank, 64 a word, lowest first. The words are written before the head is published, so that a
- * process that is killed in between leaves no half of a record.
+ * Record who sends to this process. The totals of an Alltoallv do not show that, but the counts
+ * passed to MPI do. They become a record before that of the call, with one bit per rank, 64 ranks
+ * per word, lowest first. What a process sends to itself is left out. The words are written before
+ * the head is published, so that a process killed in between leaves no partial record.
  */
 static void collective_note_senders(struct recorder *r, enum coll_op op,
                                     const struct trace_comm *info, const struct coll_args *a)
@@ -298,9 +311,9 @@ static void collective_note_senders(struct recorder *r, enum coll_op op,
 }
 
 /*
- * What a call is recognised by, beside its arguments. The bits 62 and 63 are free in tally_what().
- * Whether buffers are in place must be part of it, since the same place may call with and without,
- * and the bytes differ by that.
+ * What identifies a call, besides its arguments. Bits 62 and 63 are free in tally_what(). Whether
+ * buffers are in place must be included, because the same place may call with and without
+ * MPI_IN_PLACE, which changes the bytes.
  */
 static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struct coll_args *a)
 {
@@ -311,9 +324,10 @@ static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struc
 }
 
 /*
- * Comparing handles is right only between epochs: MPI may give the handle of a type or communicator
- * that was freed to a new one. The epochs are read relaxed, because a program that frees a handle
- * in one thread while it calls with it in another is wrong by itself.
+ * Whether a call is the same as the last one from its place. Handles may only be compared within an
+ * epoch, because MPI may reuse the handle of a freed type or communicator for a new one. The epochs
+ * are read relaxed: a program that frees a handle in one thread while another uses it is erroneous
+ * anyway.
  */
 static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
                       const struct coll_args *a)
@@ -326,9 +340,9 @@ static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
 }
 
 /*
- * The other kind of noting a call: what is to be counted when it is left. A call from the same
- * place with the same arguments moves as much as the last one did, as long as no communicator and
- * no type was made or freed since.
+ * With statistics, a call is not recorded but prepared to be counted when it is left. A call from
+ * the same place with the same arguments moves as much as the last one, unless a communicator or
+ * type was made or freed in between.
  */
 static void coll_count(struct recorder *r, enum coll_op op, MPI_Comm comm,
                        const struct coll_args *a)
@@ -339,7 +353,7 @@ static void coll_count(struct recorder *r, enum coll_op op, MPI_Comm comm,
     if (__builtin_expect(c->place == r->call[2] && coll_same(c, what, comm, a), 1)) {
         return;
     }
-    /* Counts that are arrays may differ in their values. */
+    /* Arrays of counts may have different values at the same address. */
     const bool arrays = a->sendcounts.values || a->recvcounts.values || a->sendtypes;
     *c = (struct counted){
         .place = arrays ? COUNTED_NOWHERE : r->call[2],
@@ -382,8 +396,8 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
 }
 
 /*
- * Recorded as a synchronisation of the parent's processes that moves no bytes: making a topology is
- * collective, and its result is known to them all.
+ * Making a topology is collective, and all processes know the result. It is recorded as a
+ * synchronisation of the parent's processes that moves no bytes.
  */
 void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size)
 {
@@ -394,7 +408,8 @@ void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size)
 }
 
 /*
- * What the completion's record will need is kept in the request, since arguments are gone by then.
+ * What the completion's record will need is kept in the request, because the arguments are no
+ * longer available then.
  */
 struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
                                                  const struct coll_args *args)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The records of collective operations. Bytes are counted as follows: what this process hands in
- * for others (and itself) is sent, what it gets is received; a root's part that stays in place
- * (MPI_IN_PLACE) is in neither. Arguments that MPI does not look at in this process are not
- * looked at here.
+ * The records of collective operations. Bytes are counted as follows. What this process hands in
+ * for others and itself is sent, and what it gets is received. A root's part that stays in place
+ * (MPI_IN_PLACE) counts as neither. Arguments that MPI ignores in this process are ignored here
+ * too.
  */
 #ifndef ICTUS_TRACER_COLLECTIVE_H
 #define ICTUS_TRACER_COLLECTIVE_H
@@ -11,13 +11,15 @@
 #include "tracer/counting.h"
 #include "tracer/requests.h"
 
-/* An array of counts, of whatever integer type. */
+/* An array of counts of some integer type. */
 struct counts {
     const void *values;
     size_t width;
 };
 
-/* Arguments that MPI will refuse are looked at before it has: there may be no counts. */
+/*
+ * The count at an index. Also used before MPI rejects invalid arguments, so there may be no counts.
+ */
 int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i);
 
 struct coll_args {
@@ -26,7 +28,7 @@ struct coll_args {
     MPI_Datatype sendtype, recvtype;
     struct counts sendcounts, recvcounts;
     const MPI_Datatype *sendtypes, *recvtypes;
-    bool typed; /* there is a type for each count */
+    bool typed; /* one datatype per count */
     int root;
 };
 
@@ -34,17 +36,17 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
                              const struct coll_args *args);
 
 /*
- * A topology is made of a communicator by all of its processes. size: its dimensions or nodes,
- * where the call says; with none of them MPICH's processes, and of a graph Open MPI's, wait for
- * nobody.
+ * All processes of a communicator make a topology from it. size: its dimensions or nodes, if the
+ * call states them. With none, MPICH's processes wait for nobody, and for a graph neither do Open
+ * MPI's.
  */
 void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size);
 
-/* What is to be remembered of a nonblocking or persistent one. */
+/* What has to be kept of a nonblocking or persistent collective. */
 struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
                                                  const struct coll_args *args);
 
-/* Every process has left a collective of MPI_COMM_WORLD: the place to synchronise again. */
+/* Every process has left a collective of MPI_COMM_WORLD, where clocks may be synchronised again. */
 void ictusi_sweep(struct recorder *r, enum coll_op op);
 
 static inline void ictusi_tracer_note_coll_left(struct recorder *r, enum coll_op op, MPI_Comm comm)

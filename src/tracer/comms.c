@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators and windows: keys without communication, members logged by the first process. */
+/*
+ * Communicators and windows: keys that need no communication. The first process of each group logs
+ * its members.
+ */
 #include "tracer/comms.h"
 
 #include "tracer/real.h"
@@ -11,11 +14,11 @@
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
 /*
- * Every process makes the key of a communicator by itself, from what all members know alike:
- * nothing is sent. The steps spread each bit of both numbers over all of the result. Two
- * communicators with one key would be merged in the archive. The last line leaves 2^63 keys: of
- * 10^4 communicators two have the same one with a probability of 5e-12 (n^2 / 2 over the number of
- * keys).
+ * Mix two numbers into a key. All members of a communicator compute its key from what they all
+ * know, so nothing is sent. The steps spread each bit of both numbers over the whole result. Two
+ * communicators with the same key would be merged in the archive. The last line leaves 2^63 keys:
+ * among 10^4 communicators, the probability of a collision is 5e-12 (n^2 / 2 divided by the number
+ * of keys).
  */
 static uint64_t key_mix(uint64_t a, uint64_t b)
 {
@@ -23,13 +26,13 @@ static uint64_t key_mix(uint64_t a, uint64_t b)
     h ^= h >> 29;
     h *= UINT64_C(0xbf58476d1ce4e5b9);
     h ^= h >> 32;
-    return h | 4; /* never one of the fixed keys */
+    return h | 4; /* never equal to one of the fixed keys */
 }
 
 /*
- * World ranks of the first count members of a group, -1 for a process of another world. One
- * translation of all members; a call for each would be quadratic in some libraries.
- * MPI_COMM_WORLD's group (or the session's) numbers the processes of the archive.
+ * The world ranks of the first count members of a group, -1 for a process of another world. All
+ * members are translated in one call, because a call per member would be quadratic in some
+ * libraries. The group of MPI_COMM_WORLD (or the session's) numbers the archive's processes.
  */
 static void world_ranks(MPI_Group group, int count, int *ranks)
 {
@@ -56,7 +59,7 @@ static int leader_of(MPI_Group group)
     return leader;
 }
 
-/* World ranks of all members of a group; NULL without memory. The caller frees them. */
+/* The world ranks of all members of a group. NULL: no memory. The caller frees them. */
 static int *members_of(MPI_Group group, int *size)
 {
     *size = 0;
@@ -69,8 +72,8 @@ static int *members_of(MPI_Group group, int *size)
 }
 
 /*
- * A key that says who the members of a group are, in their order. The order matters: communicators
- * of the same processes, numbered otherwise, are different ones.
+ * A key for the members of a group in their order, because communicators of the same processes in a
+ * different order are different.
  */
 static uint64_t key_of_members(uint64_t key, MPI_Group group)
 {
@@ -84,8 +87,8 @@ static uint64_t key_of_members(uint64_t key, MPI_Group group)
 }
 
 /*
- * How often this has been asked for the same key. What members make together they make in one
- * order, so that all of them count alike.
+ * How often this process has asked for the same key before. Members make their common communicators
+ * in the same order, so all of them count alike.
  */
 static uint64_t key_occurrence(uint64_t key)
 {
@@ -94,8 +97,8 @@ static uint64_t key_occurrence(uint64_t key)
 }
 
 /*
- * "0-15,32": members in order, runs joined. Room for two numbers of up to 11 characters, a dash and
- * a comma for each member, which is more than runs need.
+ * Text such as "0-15,32": the members in order, with runs joined. Each member has room for two
+ * numbers of up to 11 characters, a dash and a comma, which is more than runs need.
  */
 static char *members_text(const int *ranks, int count)
 {
@@ -118,9 +121,9 @@ static char *members_text(const int *ranks, int count)
 }
 
 /*
- * Log a group of a communicator, and say whether all of it is of this world. One process writes:
- * the first of the group, since every member would write the same. A group with members of another
- * world is not logged at all, because their numbers there mean nothing here.
+ * Log one group of a communicator, and tell whether all its members are of this world. Only the
+ * first process of the group writes, since every member would write the same. A group with members
+ * of another world is not logged at all, because their ranks mean nothing here.
  */
 static bool comms_log_group(uint64_t key, char side, MPI_Group group, bool write)
 {
@@ -143,10 +146,10 @@ static bool comms_log_group(uint64_t key, char side, MPI_Group group, bool write
 }
 
 /*
- * Which side of an inter-communicator a group is: that with the lower leader is 'a'. Where both
- * leaders are of another world, the first members that differ tell. Both groups must come to the
- * same answer from their own point of view, without a message: any order that is antisymmetric
- * does.
+ * Which side of an inter-communicator the local group is: the side whose leader has the lower rank
+ * is 'a'. If both leaders are of another world, the first differing members decide. Both groups
+ * must reach the same answer from their own point of view without a message, for which any
+ * antisymmetric order is suitable.
  */
 static bool comms_is_side_a(MPI_Group local, MPI_Group remote)
 {
@@ -177,9 +180,9 @@ static void comms_describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Gro
 }
 
 /*
- * Fill in what a new communicator is; key is set. ours: it is made of processes of this world, so
- * that only its first one need look at the members. Asking for all members takes time and memory in
- * proportion to their number, in every process: among processes of one world only rank 0 does.
+ * Describe a new communicator, whose key is set. ours: all its processes are of this world, so only
+ * the first one needs to look at the members. Asking for all members takes time and memory in
+ * proportion to their number in every process, so among processes of one world only rank 0 does it.
  */
 static void comm_describe(MPI_Comm comm, struct trace_comm *info, bool ours)
 {
@@ -212,10 +215,10 @@ static struct trace_comm *comm_make(uint64_t key)
 }
 
 /*
- * Recorders keep what they looked up last. The epoch makes them look again, since MPI may give the
- * handle of one that was freed to a new one. The slot is filled before the epoch is raised: a
- * thread that sees the new epoch looks the handle up and finds this description, and one that still
- * sees the old one cannot have been given the handle yet.
+ * Insert a communicator. Recorders cache their last lookup, and the epoch makes them look again,
+ * because MPI may reuse the handle of a freed communicator for a new one. The slot is filled before
+ * the epoch is raised. A thread that sees the new epoch finds the new description; a thread that
+ * still sees the old one cannot have been given the handle yet.
  */
 static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 {
@@ -230,8 +233,8 @@ static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 }
 
 /*
- * The records will name it: tie its number to its key, once. exchange, not load and store: of
- * several threads that use it first, one writes the line.
+ * Log the number and key of a communicator when a record first refers to it. The exchange ensures
+ * that of several threads only one writes the line.
  */
 static void comm_log_use(struct trace_comm *info)
 {
@@ -247,20 +250,20 @@ static struct trace_comm *comm_lookup(MPI_Comm comm)
     return slot ? *slot : NULL;
 }
 
-/* What the members of a communicator agreed on where they made it, beside who they are. */
+/* What the members of a communicator agreed on when they made it, besides its members. */
 enum agreed {
-    AGREED_NOTHING = 3, /* made in a way that no wrapper saw */
+    AGREED_NOTHING = 3, /* no wrapper saw how it was made */
     AGREED_TAG = 5,
     AGREED_PORT,
     AGREED_TEXT
 };
 
 /*
- * Only the members know of its making: all of them alike, but of no other that one of them made.
- * The key must be the same in all members without a message. It is made of what they agreed on, of
- * who they are, and of how often such a one was made; the last is only sound because MPI requires
- * collective calls in one order. In an inter-communicator both sides put the groups into one order
- * first (side a).
+ * Describe a communicator that is known only to its members, and not counted by a parent. All
+ * members must get the same key without a message. It is made from what they agreed on, who they
+ * are, and how often such a communicator was made before. The last part is only valid because MPI
+ * requires collective calls in the same order on all members. In an inter-communicator, both sides
+ * first put the groups into the same order (side a first).
  */
 static struct trace_comm *comm_of_members(MPI_Comm made, uint64_t agreed)
 {
@@ -286,7 +289,10 @@ static struct trace_comm *comm_of_members(MPI_Comm made, uint64_t agreed)
     return info;
 }
 
-/* The description of a communicator, whether or not its making was seen; NULL: there is none. */
+/*
+ * The description of a communicator, whether or not a wrapper saw how it was made. NULL: there is
+ * none.
+ */
 static struct trace_comm *comm_known(MPI_Comm comm)
 {
     struct trace_comm *info = comm_lookup(comm);
@@ -294,8 +300,8 @@ static struct trace_comm *comm_known(MPI_Comm comm)
 }
 
 /*
- * The slow path of trace_comm(). The recorder remembers one communicator; programs that alternate
- * between two come here at each call, which is a table look-up.
+ * The slow path of trace_comm(). A recorder caches one communicator. Programs that alternate
+ * between two come here in each call, which costs a table lookup.
  */
 struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
 {
@@ -331,7 +337,7 @@ static int comm_insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
 
 int ictusi_comms_start(void)
 {
-    /* Numbers 0 and 1. */
+    /* These get the numbers 0 and 1. */
     return comm_insert_fixed(MPI_COMM_WORLD, KEY_WORLD, "MPI_COMM_WORLD") ||
            comm_insert_fixed(MPI_COMM_SELF, KEY_SELF, "MPI_COMM_SELF");
 }
@@ -360,9 +366,9 @@ void ictusi_comm_name(MPI_Comm comm, const char *name)
 }
 
 /*
- * All members call what makes children of a communicator in one order, so that nth is the same for
- * them. One call may make several, whose first members tell them apart. Who gets none counts it as
- * well.
+ * A child was made of a communicator. All members make such calls in the same order, so nth is the
+ * same for them. One call may make several children, whose first members distinguish them.
+ * Processes that get no child also count the call.
  */
 void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
 {
@@ -389,8 +395,8 @@ void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
 }
 
 /*
- * MPI_Comm_create_group is collective over the group alone, so that the parent's counter of
- * children, which the others do not raise, cannot be used: the tag is what its members agreed on.
+ * MPI_Comm_create_group is collective only over the group. The parent's counter of children cannot
+ * be used, because its other processes do not advance it. The tag is what the members agreed on.
  */
 void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
 {
@@ -426,14 +432,15 @@ void ictusi_comm_port(MPI_Comm made, const char *port)
     }
     (void)REAL(Comm_size)(made, &size);
     (void)REAL(Comm_remote_size)(made, &remote);
-    /* The name is known to the roots alone: to all where there is nobody else. */
+    /* Only the roots know the port's name. If there are no other processes, all of them do. */
     (void)comm_of_members(made, key_of_text(AGREED_PORT, size == 1 && remote == 1 ? port : ""));
 }
 
 /*
- * A communicator of another's processes, which may not be asked itself; made may be NULL. The
- * archive takes the members from the model's line: after MPI_Comm_idup the handle may not be used
- * before its request is complete, and a persistent collective has no handle at all.
+ * Describe a communicator with the processes of another one, without using its handle; made may be
+ * NULL. After MPI_Comm_idup the handle must not be used before its request is complete, and a
+ * persistent collective has no handle at all. The archive takes the members from the model's log
+ * line.
  */
 static void comm_describe_like(const struct trace_comm *model, struct trace_comm *made)
 {
@@ -451,8 +458,8 @@ static void comm_describe_like(const struct trace_comm *model, struct trace_comm
 }
 
 /*
- * Children of all kinds are counted by one counter; a constant for each kind keeps their keys
- * apart, here and below.
+ * All kinds of children share one counter. A constant for each kind keeps their keys apart, here
+ * and below.
  */
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
 {
@@ -483,15 +490,15 @@ const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm)
 
 void ictusi_comm_gone(MPI_Comm comm)
 {
-    /* The description stays: requests under way may refer to it. */
+    /* The description stays, because pending requests may refer to it. */
     (void)ictusi_table_take(&ictusi_tracer.comms, HANDLE_KEY(comm), NULL);
     atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
 }
 
 /*
- * Collectively made: it counts among the children. Of MPI_COMM_SELF there is one in each process.
- * The rank is mixed in for MPI_COMM_SELF, whose key is the same in all processes though their files
- * differ.
+ * The key of a file. Opening a file is collective and counts among the communicator's children.
+ * MPI_COMM_SELF has the same key in all processes although their files differ, so the rank is mixed
+ * in.
  */
 uint64_t ictusi_comm_file_key(struct trace_comm *comm)
 {
@@ -500,15 +507,15 @@ uint64_t ictusi_comm_file_key(struct trace_comm *comm)
 }
 
 /*
- * The window's operations name ranks of its communicator, so that is looked up first, which also
- * logs it.
+ * The operations of a window refer to ranks of its communicator. So the communicator is looked up
+ * first, which also logs it.
  */
 struct trace_window *ictusi_tracer_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     (void)trace_comm(r, comm);
     struct trace_comm *above = comm_lookup(comm);
     if (above && above->foreign) {
-        return NULL; /* no operation on it is recorded either */
+        return NULL; /* its operations are not recorded either */
     }
     struct trace_window **slot = ictusi_table_put(&ictusi_tracer.windows, HANDLE_KEY(win));
     struct trace_window *window = calloc(1, sizeof(*window));
@@ -516,7 +523,7 @@ struct trace_window *ictusi_tracer_window_new(struct recorder *r, MPI_Comm comm,
         free(window);
         return NULL;
     }
-    /* Windows are made collectively: they count among the communicator's children. */
+    /* Windows are made collectively, so they count among the communicator's children. */
     const uint64_t key = key_mix(key_mix(above->key, atomic_fetch_add(&above->children, 1)), 0x717);
     window->id = atomic_fetch_add(&ictusi_tracer.next_window, 1);
     window->comm = above;

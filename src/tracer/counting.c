@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics of collectives: calls that a thread has left, or begun, go to the tally. */
+/* Statistics of collectives: adds the calls that a thread has left or begun to the tally. */
 #include "tracer/counting.h"
 
 #include "tracer/requests.h"
 
-/* Where the bytes differ between members and calls they do not tell patterns apart. */
+/* Whether the bytes differ between members and calls, and so do not distinguish patterns. */
 static bool op_varies(uint8_t op)
 {
     return op == COLL_GATHERV || op == COLL_SCATTERV || op == COLL_ALLGATHERV ||
@@ -12,11 +12,11 @@ static bool op_varies(uint8_t op)
 }
 
 /*
- * What all its calls have in common is told by the first of them. NULL: no room. A site is a place
- * of the program, a communicator, a function and the bytes: each has a distribution of arrivals of
- * its own. Operations whose bytes vary by design have one for all sizes, or each step of an
- * adaptive program would fill another of the TALLY_SITES. The root is kept as long as all calls
- * agree on it.
+ * The site of a call. Its first call determines what all its calls have in common. NULL: no room. A
+ * site is a place in the program, a communicator, a function and the number of bytes, each with its
+ * own distribution of arrivals. Operations whose bytes vary by design have one site for all sizes,
+ * because otherwise each step of an adaptive program would use up another of the TALLY_SITES. The
+ * root is kept while all calls agree on it.
  */
 static struct tally_site *call_site(struct recorder *r, const struct counted *c)
 {
@@ -44,10 +44,10 @@ static struct tally_site *call_site(struct recorder *r, const struct counted *c)
 }
 
 /*
- * Every call has its number, counted or not: that is how processes know what they have in common.
- * number counts the collectives on this communicator: the k-th of one process is the k-th of every
- * other, because MPI requires one order. It is raised before any reason not to keep the call, as
- * those differ between processes.
+ * Every call on a communicator gets a number, whether it is counted or not: the k-th call of one
+ * process is the k-th of every other, because MPI requires the same order. This is how rows of
+ * different processes are matched. The number is advanced before anything that may exclude a call,
+ * because such reasons differ between processes.
  */
 static void call_count(struct recorder *r, struct counted *c, uint64_t leave)
 {
@@ -56,7 +56,7 @@ static void call_count(struct recorder *r, struct counted *c, uint64_t leave)
         __atomic_fetch_add(&ictusi_tracer.tally.image->inter, 1, __ATOMIC_RELAXED);
         return;
     }
-    /* MPI allows one call at a time on a communicator. */
+    /* MPI allows one collective call at a time on a communicator. */
     const uint64_t number = ++info->calls;
     if (info->size < 2 || (r->after & (AFTER_MUTED | AFTER_HIDDEN))) {
         return;
@@ -74,7 +74,7 @@ void ictusi_tracer_count_coll(struct recorder *r)
     struct counted *c = r->counting;
     if (c) {
         const uint64_t *call = r->call;
-        /* Closed in place, unless it took longer than a record can say. */
+        /* The record was closed in place, unless the call took longer than a record can hold. */
         call_count(r, c,
                    record_kind(*call) == RECORD_CALL ? call[1] + record_value(*call)
                                                      : recorder_ticks(r));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making and emptying an archive's directory. */
+/* Creates and empties the directory of an archive. */
 #include "tracer/directory.h"
 
 #include <ictus/text.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the archives of spawned worlds are called, below that of the job; from the second on -2. */
+/* The names of the archives of spawned worlds, in that of the job; the second one ends in -2. */
 #define SPAWNED "spawned"
 
 static const char raw_name[] = "raw";
@@ -51,8 +51,8 @@ void ictusi_directory_raw_name(const char *directory, char *path, size_t size)
 }
 
 /*
- * Remove the files of a directory that match one of some patterns. @return how many stay Nothing
- * else is touched, since a user may have named a directory of something else.
+ * Remove the files of a directory that match one of some patterns. Nothing else is touched, because
+ * a user may have given a directory with other contents. @return how many remain
  */
 static int directory_remove_matching(const char *directory, const char *const *patterns)
 {
@@ -82,7 +82,7 @@ static int directory_remove_matching(const char *directory, const char *const *p
 static const char *const raw_files[] = {"*.events", "*.log", "*.tally", NULL};
 static const char *const pointer_files[] = {"scratch", "ended", NULL};
 
-/* Where the raw files of an archive are, if not in its own directory. @return whether elsewhere */
+/* Read where the raw files of an archive are, if not in its directory. @return whether elsewhere */
 static bool directory_read_pointer(const char *directory, char *path, size_t size)
 {
     char name[4096];
@@ -121,7 +121,7 @@ void ictusi_directory_raw_find(const char *directory, const char *scratch, char 
         (void)snprintf(path, size, pointed ? "%s" : "%s/raw", pointed ? elsewhere : directory);
         return;
     }
-    /* What was collected from the disks of several machines may have kept the job's directory. */
+    /* Files that were collected from several machines may still be in the job's directory. */
     const char *last = pointed ? strrchr(elsewhere, '/') : NULL;
     (void)snprintf(path, size, "%s%s", scratch, last ? last : "");
     if (!last || access(path, F_OK) != 0) {
@@ -162,7 +162,10 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
     return err;
 }
 
-/* Archives that processes spawned by an earlier run left below its own; their own files only. */
+/*
+ * Empty the archives of worlds that an earlier run spawned, below its own directory. Only their own
+ * files are removed.
+ */
 static int directory_empty_spawned(const char *directory, struct ictus_why *why)
 {
     char path[5120];
@@ -174,7 +177,7 @@ static int directory_empty_spawned(const char *directory, struct ictus_why *why)
             fnmatch(SPAWNED "-[0-9]*", entry->d_name, 0) == 0) {
             (void)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
             err = ictusi_directory_empty(path, why);
-            (void)rmdir(path); /* fails where there is more in it, as it should */
+            (void)rmdir(path); /* fails if anything else is in it, as intended */
         }
     }
     if (stream) {
@@ -212,7 +215,7 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
         err = directory_empty_spawned(directory, why);
     }
     ictusi_directory_raw_name(directory, path, sizeof(path));
-    /* Whoever makes this one has the archive's directory: two jobs cannot both. */
+    /* Whoever creates this directory owns the archive's directory; two jobs cannot both. */
     if (!err && mkdir(path, 0777) != 0) {
         err = errno == EEXIST ? directory_taken(directory, why) : directory_fail(why, path);
     }
@@ -225,7 +228,7 @@ int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_
     const size_t used = strlen(settings->directory);
     const size_t room = sizeof(settings->directory) - used;
     int err = ICTUS_ERR_EXISTS;
-    settings->force = false; /* what is there may be of another world of this job */
+    settings->force = false; /* existing files may belong to another world of this job */
     if (room < DIGITS) {
         return ictus_because(why, ICTUS_ERR_IO, "%.200s: the name is too long",
                              settings->directory);
@@ -241,7 +244,10 @@ int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_
     return err;
 }
 
-/* Host, process and time: jobs that share a disk do not meet in one directory. */
+/*
+ * Name a scratch directory by host, process and time, so that jobs sharing a disk get different
+ * ones.
+ */
 void ictusi_directory_scratch_own(struct trace_settings *settings)
 {
     struct timespec now;
@@ -279,7 +285,7 @@ void ictusi_directory_clean(const char *raw, int rank)
     (void)snprintf(log, sizeof(log), "%d.log", rank);
     (void)snprintf(tally, sizeof(tally), "%d.tally", rank);
     (void)directory_remove_matching(raw, patterns);
-    (void)rmdir(raw); /* fails while other processes' files are there, as it should */
+    (void)rmdir(raw); /* fails while other processes' files are there, as intended */
 }
 
 bool ictusi_directory_ended(const char *directory, int processes)
@@ -290,7 +296,7 @@ bool ictusi_directory_ended(const char *directory, int processes)
     if (fd < 0) {
         return false;
     }
-    /* A byte a process: where this one's lies says how many came before. */
+    /* Each process appends one byte; its position tells how many ended before. */
     const bool last = write(fd, ".", 1) == 1 && lseek(fd, 0, SEEK_CUR) == processes;
     (void)close(fd);
     return last;

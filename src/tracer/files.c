@@ -11,8 +11,8 @@
 
 struct trace_file {
     uint32_t id;
-    bool sequential; /* it has no position that one could ask for */
-    uint64_t split;  /* the split collective under way, or 0 */
+    bool sequential; /* it has no position that can be queried */
+    uint64_t split;  /* the split collective in progress, or 0 */
 };
 
 static struct trace_file *file_find(MPI_File file)
@@ -21,7 +21,7 @@ static struct trace_file *file_find(MPI_File file)
     return slot ? *slot : NULL;
 }
 
-/* The name as a log has it: absolute, in one field. Prefixes that MPI knows ("ufs:") stay. */
+/* The name for the log: an absolute path in a single field. Prefixes for MPI ("ufs:") are kept. */
 static void file_name(const char *name, char *path, size_t size)
 {
     const char *slash = strchr(name, '/');
@@ -101,7 +101,7 @@ void ictusi_tracer_note_file_delete(struct recorder *r, const char *name)
     recorder_put1(r, RECORD_FILE_DELETE, 0, id, 0);
 }
 
-/* The byte of the file at an offset of its view, or at its own file pointer. */
+/* The byte of the file at an offset of its view, or at the individual file pointer. */
 static uint64_t file_offset(const struct trace_file *known, MPI_File file, int64_t at)
 {
     MPI_Offset offset = (MPI_Offset)at;
@@ -132,7 +132,7 @@ uint64_t ictusi_tracer_note_io(struct recorder *r, MPI_File file, unsigned flags
     const struct trace_file *known = file_find(file);
     uint64_t id = known ? recorder_request(r) : 0;
     if (id) {
-        id |= (uint64_t)r->thread << 48; /* a handle's operations have one numbering in a process */
+        id |= (uint64_t)r->thread << 48; /* the operations of a handle are numbered per process */
         const int64_t bytes = count > 0 ? count * trace_type_bytes(r, type) : 0;
         recorder_put3(r, RECORD_IO_BEGIN, flags, known->id, (uint64_t)bytes, id,
                       file_offset(known, file, at));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choosing functions by name and group. */
+/* Selects functions by name and group. */
 #include "tracer/filter.h"
 
 #include "tracer/functions.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether a word names a function: its name, its large-count form, or its group. */
+/* Whether a word matches a function: its name, its large-count form, or its group. */
 static bool filter_names(const char *word, const struct trace_function *function)
 {
     const size_t length = strlen(word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which MPI functions are looked at. */
+/* Which MPI functions are recorded. */
 #ifndef ICTUS_TRACER_FILTER_H
 #define ICTUS_TRACER_FILTER_H
 
@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /*
- * What is said of a function. Hidden: followed, since other records depend on it, not recorded.
- * Fresh: on, but the log does not name it yet.
+ * How a function is treated. Hidden: it is tracked, because other records depend on it, but not
+ * recorded. Fresh: it is recorded, but the log does not name it yet.
  */
 enum { FILTER_OFF = 0, FILTER_ON = 1, FILTER_HIDDEN = 2, FILTER_FRESH = 3 };
 
 /*
- * Fill enabled[] (fresh, hidden or off) by a list of function names and groups:
- * "p2p,coll,MPI_Comm_split" names what is recorded, "-MPI_Iprobe,-type" what is not; with both, the
- * list is followed in order. A list that begins with a '-' begins with everything. NAME also stands
+ * Fill enabled[] (fresh, hidden or off) from a list of function names and groups.
+ * "p2p,coll,MPI_Comm_split" selects what is recorded, and "-MPI_Iprobe,-type" what is not; a mixed
+ * list is applied in order. A list that begins with a '-' starts from everything. NAME also stands
  * for NAME_c. Errors: ICTUS_ERR_UNKNOWN with the nearest name, ICTUS_ERR_SPEC (too long).
  */
 int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *why);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding a function's description for unwinding, and how its frame grows up to an address. */
+/*
+ * Finds a function's unwind description, and from it the size of the function's frame at an
+ * address.
+ */
 #include "tracer/frames.h"
 
 #ifdef __x86_64__
@@ -9,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* DW_CFA_*: those whose operands matter here, or are no LEB128 numbers. */
+/* The DW_CFA_* instructions whose operands matter here or are not LEB128 numbers. */
 enum frame_code {
     FRAME_ADVANCE1 = 0x02,
     FRAME_ADVANCE2 = 0x03,
@@ -23,25 +26,25 @@ enum frame_code {
     FRAME_VALUE_EXPRESSION = 0x16,
 };
 
-/* DWARF's number of the stack pointer; how often a description may nest remembered states. */
+/* DWARF's number of the stack pointer, and how deep remembered states may be nested. */
 enum { STACK_POINTER = 7, REMEMBERED = 8 };
 
-/* Where the frame ends: so many bytes beyond what a register holds. */
+/* The end of a frame: an offset from the value of a register. */
 struct frame_end {
     uint64_t base, offset;
 };
 
-/* On the way through a description's instructions. */
+/* The state while a description's instructions are read. */
 struct frame_walk {
     const uint8_t *at, *end;
-    uint64_t place; /* in the code, from where on what is known now holds */
+    uint64_t place; /* the code address from which the present state applies */
     uint64_t align;
     struct frame_end now, kept[REMEMBERED];
     int depth;
-    bool lost; /* an instruction that this does not understand */
+    bool lost; /* an unsupported instruction was found */
 };
 
-/* A number of so many bytes, not aligned. */
+/* Read an unaligned number of some bytes. */
 static uint64_t number_read(const uint8_t **at, size_t bytes)
 {
     uint64_t number = 0;
@@ -56,8 +59,8 @@ static int32_t number_relative(const uint8_t *at)
 }
 
 /*
- * A LEB128 number. One with a sign is only ever skipped. Little-endian groups of 7 bits, the
- * highest bit of each byte says whether another follows (DWARF 5, 7.6).
+ * Read a LEB128 number: groups of 7 bits, little-endian, where the highest bit of each byte tells
+ * whether another follows (DWARF 5, 7.6). Signed numbers are only ever skipped.
  */
 static uint64_t number_leb(const uint8_t **at)
 {
@@ -74,13 +77,13 @@ static uint64_t number_leb(const uint8_t **at)
 
 struct table_search {
     uint64_t address;
-    const uint8_t *table; /* .eh_frame_hdr of the object that the address is in */
+    const uint8_t *table; /* .eh_frame_hdr of the object that contains the address */
 };
 
 /*
  * Called by dl_iterate_phdr() for each loaded object until it returns nonzero. Subtracting before
- * comparing makes one comparison of the two bounds, as addresses below the segment wrap around to
- * large numbers.
+ * comparing checks both bounds at once, because addresses below the segment wrap around to large
+ * numbers.
  */
 static int table_look(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -102,14 +105,14 @@ static int table_look(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /*
- * The description (FDE) of the last function that begins at the address or before it.
- * .eh_frame_hdr: version, three bytes of encodings, a pointer to .eh_frame, the number of rows,
- * then rows of two relative addresses (function, FDE), sorted by function. Binary search: rows
- * below low begin at or before the address, rows from high on after it.
+ * The description (FDE) of the last function that begins at or before the address. .eh_frame_hdr
+ * contains a version, three bytes of encodings, a pointer to .eh_frame, the number of rows, and
+ * then rows of two relative addresses (function, FDE), sorted by function. This is a binary search:
+ * rows below low begin at or before the address, rows from high on after it.
  */
 static const uint8_t *table_find(const uint8_t *table, uint64_t address)
 {
-    /* What linkers write: version 1; all numbers of 4 bytes, those of the rows relative. */
+    /* The usual form: version 1, all numbers of 4 bytes, those in the rows relative. */
     static const uint8_t form[] = {1, 0x1b, 0x03, 0x3b};
     if (!table || memcmp(table, form, sizeof(form)) != 0) {
         return NULL;
@@ -129,10 +132,10 @@ static const uint8_t *table_find(const uint8_t *table, uint64_t address)
     return low > 0 ? table + number_relative(rows + 8 * (low - 1) + 4) : NULL;
 }
 
-/* Pass over an instruction that says where registers are kept. */
+/* Skip an instruction that describes where registers are saved. */
 static void walk_skip(struct frame_walk *walk, uint8_t code)
 {
-    /* How many numbers follow, and one more; 0: not known here. */
+    /* The number of operands plus one; 0: not supported here. */
     static const uint8_t numbers[] = {[0x00] = 1, [0x05] = 3, [0x06] = 2, [0x07] = 2, [0x08] = 2,
                                       [0x09] = 3, [0x11] = 3, [0x14] = 3, [0x15] = 3, [0x2e] = 2};
     if (code == FRAME_EXPRESSION || code == FRAME_VALUE_EXPRESSION) {
@@ -188,10 +191,10 @@ static void walk_long(struct frame_walk *walk, uint8_t code)
 }
 
 /*
- * Up to the first instruction that holds beyond the address only. The canonical frame address (CFA)
- * is where the frame ends, as base register plus offset; only that is followed, since it says where
- * the return address lies. A program counter of UINT64_MAX runs all, which is what the common
- * instructions need.
+ * Interpret instructions up to the first one that applies only beyond the address. Only the
+ * canonical frame address (CFA), which is the end of the frame as base register plus offset, is
+ * tracked, since it determines where the return address is. An address of UINT64_MAX runs all
+ * instructions, as the common ones of a CIE require.
  */
 static void walk_run(struct frame_walk *walk, const uint8_t *from, const uint8_t *end,
                      uint64_t address)
@@ -207,26 +210,27 @@ static void walk_run(struct frame_walk *walk, const uint8_t *from, const uint8_t
         case 1:
             walk->place += (code & 0x3f) * walk->align;
             break;
-        case 2: /* where a register is kept */
+        case 2: /* a register is saved */
             (void)number_leb(&walk->at);
             break;
-        default: /* a register is as it was at first */
+        default: /* a register has its initial value */
             break;
         }
     }
 }
 
 /*
- * What all functions of a kind (CIE) have in common. The last byte that is looked at, 0x1b, is the
- * encoding of code addresses: relative to their own place, 4 bytes with a sign (DW_EH_PE_pcrel |
- * DW_EH_PE_sdata4). What is in another form is refused (-1) and not guessed at: a wrong number of
- * words would read any word of the stack as a return address. @return whether it is of the usual
- * form
+ * Read the common part (CIE) of a description. The last byte examined, 0x1b, is the encoding of
+ * code addresses: relative to their own position, 4 bytes, signed (DW_EH_PE_pcrel |
+ * DW_EH_PE_sdata4). Any other form is refused instead of guessed, because with a wrong frame size
+ * an arbitrary word of the stack would be taken for a return address. @return whether it has the
+ * usual form
  */
 static bool walk_begin(struct frame_walk *walk, const uint8_t *common)
 {
-    /* Version 1, no more to know than how addresses are written ("zR"): all code without landing
-     * pads. */
+    /*
+     * Version 1 with nothing but the encoding of addresses ("zR"): all code without landing pads.
+     */
     static const uint8_t form[] = {0, 0, 0, 0, 1, 'z', 'R', 0};
     const uint8_t *at = common;
     const uint64_t length = number_read(&at, sizeof(uint32_t));
@@ -236,8 +240,8 @@ static bool walk_begin(struct frame_walk *walk, const uint8_t *common)
     }
     at += sizeof(form);
     walk->align = number_leb(&at);
-    (void)number_leb(&at); /* in what offsets are counted */
-    at++;                  /* the return address's register */
+    (void)number_leb(&at); /* the data alignment factor */
+    at++;                  /* the return address register */
     if (number_leb(&at) != 1 || *at++ != 0x1b) {
         return false;
     }
@@ -246,9 +250,9 @@ static bool walk_begin(struct frame_walk *walk, const uint8_t *common)
 }
 
 /*
- * The end of a frame at an address in the code that a description (FDE) is about. The numbers are
- * of .eh_frame: a length, how far before the common part lies, and where the code is, relative to
- * its own place.
+ * The end of the frame at an address within the code of a description (FDE). In .eh_frame, a
+ * description has a length, the distance back to the common part, and the start of the code,
+ * relative to its own position.
  */
 static bool description_read(const uint8_t *description, uint64_t address, struct frame_end *end)
 {
@@ -273,7 +277,7 @@ static bool description_read(const uint8_t *description, uint64_t address, struc
 
 int64_t ictusi_frame_words(uint64_t address)
 {
-    /* The call itself: what follows it may be another function's. */
+    /* The address of the call itself: the return address may already belong to another function. */
     struct table_search search = {.address = address - 1};
     struct frame_end end = {0};
     if (!dl_iterate_phdr(table_look, &search)) {

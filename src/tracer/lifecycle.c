@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Beginning a trace and ending it. */
+/* Starts and ends a trace. */
 #include "tracer/lifecycle.h"
 
 #include "sync/clock.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The regions that the tracer records of itself. */
+/* The region that the tracer records for itself. */
 enum { REGION_SYNC = REGION_USER };
 
 struct early_stamp ictusi_tracer_stamp(void)
@@ -31,7 +31,7 @@ struct early_stamp ictusi_tracer_stamp(void)
     return stamp;
 }
 
-/* A stamp in ticks, now that it is known what they are. */
+/* Convert a stamp to ticks, now that their kind is known. */
 static uint64_t stamp_ticks(const struct tracer *t, struct early_stamp stamp)
 {
     if (t->setup.kind == TICKS_TSC) {
@@ -81,7 +81,10 @@ static void lifecycle_choose_ticks(struct tracer *t)
     t->scale.kind = t->setup.kind;
 }
 
-/* As asked for; else on the counter, where every machine of the job has a dependable one. */
+/*
+ * Make the requested clock. By default it uses the counter, if every machine of the job has a
+ * reliable one.
+ */
 static int lifecycle_make_clock(struct tracer *t, struct ictus_why *why)
 {
     const char *sync = t->settings.sync;
@@ -109,7 +112,7 @@ static int lifecycle_open_log(struct tracer *t, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* More than MPI libraries hold at a time; only what is used takes memory. */
+/* More than MPI libraries hold at a time. Only used entries take memory. */
 enum {
     COMM_SLOTS = 1 << 18,
     WINDOW_SLOTS = 1 << 16,
@@ -159,8 +162,9 @@ static int lifecycle_choose_calls(struct tracer *t, struct ictus_why *why)
 }
 
 /*
- * When to synchronise again is decided by all alike, whatever each was told: as the root was. So is
- * where raw files go that are not beside the archive: to a directory of this job.
+ * All processes must decide alike when to synchronise again, whatever their environments say, so
+ * the root's settings are used. The same holds for a scratch directory, which becomes one of this
+ * job.
  */
 static void lifecycle_share_settings(struct tracer *t)
 {
@@ -174,7 +178,7 @@ static void lifecycle_share_settings(struct tracer *t)
     (void)REAL(Bcast)(t->settings.scratch, (int)sizeof(t->settings.scratch), MPI_CHAR, 0, t->comm);
 }
 
-/* The file of statistics, where they were asked for. */
+/* Create the file of statistics, if requested. */
 static int lifecycle_open_tally(struct tracer *t, struct ictus_why *why)
 {
     char path[4096];
@@ -190,7 +194,7 @@ static int lifecycle_open_tally(struct tracer *t, struct ictus_why *why)
     return err;
 }
 
-/* All that may fail before the first record; the same result on every process. */
+/* Everything that may fail before the first record; the result is the same on every process. */
 static int tracer_prepare(struct tracer *t, struct ictus_why *why)
 {
     int err = ictusi_settings_read(&t->settings, why);
@@ -256,7 +260,7 @@ static void log_header(const struct tracer *t)
     }
 }
 
-/* What the clock says now: a point between which timestamps will be interpolated. */
+/* Log the present state of the clock: a point between which timestamps will be interpolated. */
 static void log_point(struct tracer *t)
 {
     struct ictus_reading now;
@@ -299,7 +303,7 @@ int ictusi_tracer_sync(void)
     return err;
 }
 
-/* The call with which tracing begins: it was entered before there was a recorder. */
+/* Record the call with which tracing begins, which was entered before there was a recorder. */
 static void lifecycle_record_begin(struct recorder *r, const struct begin_call *call, uint64_t from,
                                    uint64_t to)
 {
@@ -308,7 +312,7 @@ static void lifecycle_record_begin(struct recorder *r, const struct begin_call *
     recorder_timed(r, RECORD_LEAVE, call->function, to);
 }
 
-/* The first synchronisation, likewise. */
+/* Record the first synchronisation, which also began before. */
 static void record_first_sync(struct recorder *r, uint64_t from)
 {
     recorder_timed(r, RECORD_OPEN, REGION_SYNC, from);
@@ -324,7 +328,9 @@ static void lifecycle_find_sampling(struct tracer *t)
     }
 }
 
-/* This thread's recorder and the tables that need one; the same result on every process. */
+/*
+ * Set up this thread's recorder and the tables it needs; the result is the same on every process.
+ */
 static int lifecycle_join_first(struct tracer *t, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -368,9 +374,10 @@ static void tracer_begin(struct tracer *t, const struct begin_call *call,
 }
 
 /*
- * Whether tracing begins at this call. Threads may make several such calls at once, and processes
- * come to different ones first: it begins where all have come first, else at a later call. So that
- * none waits for another, all ask at every such call, also when they know their own answer.
+ * Whether tracing begins at this call. Several threads may make such calls at once, and different
+ * ones may come first in different processes. Tracing begins at a call that all processes claim
+ * first, and otherwise at a later call. So that none waits for another, all processes ask at every
+ * such call, even if they know their own answer.
  */
 static bool tracer_claim(struct tracer *t, MPI_Comm all)
 {
@@ -383,7 +390,7 @@ static bool tracer_claim(struct tracer *t, MPI_Comm all)
     return everybody;
 }
 
-/* After MPI_Init. */
+/* Called after MPI_Init. */
 static void tracer_meet(struct tracer *t, MPI_Comm all)
 {
     int provided = MPI_THREAD_SINGLE;
@@ -431,7 +438,7 @@ bool ictusi_tracer_start(const struct begin_call *call)
     return !err;
 }
 
-/* Recording is over: its memory is what the archive is written in. */
+/* Recording is over. Its memory is released, so that writing the archive can use it. */
 static void tracer_rest(struct tracer *t)
 {
     for (uint32_t i = 0; i < t->recorder_count; i++) {

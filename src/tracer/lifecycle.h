@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From MPI_Init to MPI_Finalize: beginning a trace and ending it. Without MPI_Init: sessions.h. */
+/*
+ * Starts and ends a trace, from MPI_Init to MPI_Finalize. For programs without MPI_Init see
+ * sessions.h.
+ */
 #ifndef ICTUS_TRACER_LIFECYCLE_H
 #define ICTUS_TRACER_LIFECYCLE_H
 
@@ -7,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When a call began, in what clocks could be read before there was a tracer. */
+/* When a call began, by the clocks that can be read before there is a tracer. */
 struct early_stamp {
     int64_t monotonic_ns;
     uint64_t counter;
@@ -15,7 +18,7 @@ struct early_stamp {
 
 struct early_stamp ictusi_tracer_stamp(void);
 
-/* The call with which tracing begins, from the place in the program that SITE_FROM() told. */
+/* The call with which tracing begins, made from the place in the program given by SITE_FROM(). */
 struct begin_call {
     unsigned function;
     const void *from;
@@ -25,30 +28,30 @@ struct begin_call {
 };
 
 /*
- * The call has returned: read the settings, make the directory, the clock and this thread's
- * recorder. Collective over all. On failure says why and leaves the program untraced.
- * @return whether tracing has begun now
+ * Call after the call has returned. Reads the settings, and makes the directory, the clock and this
+ * thread's recorder. Collective over all. On failure it reports why, and the program runs untraced.
+ * @return whether tracing has now begun
  */
 bool ictusi_tracer_start(const struct begin_call *call);
 
 /*
  * MPI_Finalize was called: synchronise and stop recording. Collective.
- * @param from  the place in the program that SITE_FROM() told
+ * @param from  the place in the program given by SITE_FROM()
  * @return whether there is a recording now, of which an archive may be made;
  * ictusi_tracer_release() follows then
  */
 bool ictusi_tracer_finish(const void *from);
 
-/* The last record of this process has been written: say so in its log. Local. */
+/* The last record of this process has been written: note that in its log. Local. */
 void ictusi_tracer_end(void);
 
-/* Let go of what the recording held: nothing of it is used any more. Collective. */
+/* Release what the recording used; none of it is needed any more. Collective. */
 void ictusi_tracer_release(void);
 
-/* The process goes down without MPI_Finalize; say how to recover. reason: "MPI_Abort", ... */
+/* The process ends without MPI_Finalize: tell the user how to recover. reason: "MPI_Abort", ... */
 void ictusi_tracer_lost(const char *reason);
 
-/* One more synchronisation: its point goes to the log and to the trace. Collective. */
+/* Synchronise once more, and add the point to the log and the trace. Collective. */
 int ictusi_tracer_sync(void);
 
 #endif

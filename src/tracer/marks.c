@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's own events, regions and metrics, as the tracer records them. */
+/* Records the program's own events, regions and metrics. */
 #include "tracer/tracer.h"
 
 #include <ictus/trace.h>
@@ -7,7 +7,7 @@
 
 enum { NUMBERS_MAX = 65535, NAME_MAX_BYTES = 200 };
 
-/* One number of a kind, and its name in the log. */
+/* Assign the next number of a kind, and log its name. */
 static int mark_define(_Atomic uint32_t *next, char kind, const char *name, const char *more)
 {
     char clean[NAME_MAX_BYTES + 1];
@@ -42,7 +42,10 @@ static inline void marks_put_event(struct recorder *r, unsigned event, uint64_t 
     recorder_timed_words(r, RECORD_EVENT, event, ticks, &value, 1);
 }
 
-/* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
+/*
+ * Everything that calls other functions is kept out of the fast path, which then needs fewer saved
+ * registers.
+ */
 static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t value)
 {
     struct recorder *r = trace_recorder();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counters that can be sampled, and the choice among them by name. */
+/* The counters that can be sampled, and their selection by name. */
 #include "tracer/metric_choice.h"
 
 #include <ictus/text.h>
@@ -127,7 +127,7 @@ int ictusi_tracer_metrics_choose(const char *names, struct metric_set *set, char
             return ictus_because(why, ICTUS_ERR_SPEC,
                                  "metrics '%.200s': a part between commas is empty", names);
         }
-        /* No counter has a name as long as the room, so that one cut off is unknown. */
+        /* No counter's name is as long as the room, so a truncated name is unknown. */
         (void)snprintf(name, sizeof(name), "%.*s", (int)length, next);
         next = next[length] ? next + length + 1 : NULL;
         row = choice_row(name);

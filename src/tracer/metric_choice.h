@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which counters are recorded beside the calls. Without MPI: what starts a traced program asks too.
+/*
+ * Which counters are recorded in addition to calls. Independent of MPI, because the program that
+ * starts a traced program uses it too.
  */
 #ifndef ICTUS_TRACER_METRIC_CHOICE_H
 #define ICTUS_TRACER_METRIC_CHOICE_H
@@ -8,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As many as M00's MultiKron had. */
+/* As many as the MultiKron of M00 had. */
 enum { METRICS_MAX = 16, METRIC_NAME_ROOM = 32 };
 
 /* What the kernel accounts for a thread in getrusage(2). */
@@ -24,14 +26,17 @@ struct metric_set {
 };
 
 /*
- * Choose counters by names ("page_faults,context_switches,cycles"). Counters that this machine has
- * not are left out and named in missing.
- * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC (a word is empty, more than METRICS_MAX).
+ * Choose counters by name ("page_faults,context_switches,cycles"). Counters that this machine does
+ * not have are left out and listed in missing. Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC (a word is
+ * empty, or more than METRICS_MAX).
  */
 int ictusi_tracer_metrics_choose(const char *names, struct metric_set *set, char *missing,
                                  size_t size, struct ictus_why *why);
 
-/* Open a perf event of this thread; group is the first one's, or -1. Returns -1 if it cannot be. */
+/*
+ * Open a perf event for this thread. group is the leader's descriptor, or -1. Returns -1 on
+ * failure.
+ */
 int ictusi_tracer_metrics_open(uint32_t type, uint64_t config, int group);
 
 #endif

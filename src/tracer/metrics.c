@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sampling software and hardware counters of a thread. */
+/* Samples software and hardware counters of a thread. */
 #include "tracer/metrics.h"
 
 #include "tracer/tracer.h"
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 /*
- * A thread's perf events, in the order of the set. One read gets a whole group, but the kernel
- * takes no group that the processor cannot count at once: the rest makes further groups, which then
- * take turns. groups[g] has the events first .. first + count - 1; its leader's descriptor reads
- * them all.
+ * A thread's perf events, in the order of the set. One read returns a whole group. The kernel
+ * accepts only groups that the processor can count at the same time, so further events form more
+ * groups, which then take turns. groups[g] has the events first .. first + count - 1, and its
+ * leader's descriptor reads all of them.
  */
 struct metric_events {
     int fds[METRICS_MAX];
@@ -26,14 +26,17 @@ struct metric_events {
 };
 
 /*
- * Try the last group first, and begin another where the kernel refuses: greedy, in the order of the
- * set.
+ * Open the next event in the last group, or in a new one if the kernel refuses: a greedy choice in
+ * the order of the set.
  */
 static void metric_open_next(struct metric_events *e, uint32_t type, uint64_t config)
 {
     const int n = e->count++;
     const int last = e->group_count - 1;
-    /* An event that cannot be opened leaves a group without a leader, which none may join. */
+    /*
+     * An event that cannot be opened leaves a group without a leader, which no other event may
+     * join.
+     */
     e->fds[n] = last >= 0 && e->groups[last].leader >= 0
                     ? ictusi_tracer_metrics_open(type, config, e->groups[last].leader)
                     : -1;
@@ -60,8 +63,8 @@ void ictusi_tracer_metrics_leave(struct recorder *r)
 }
 
 /*
- * Events belong to a thread and are opened by it; the recorder may be one that another thread has
- * left.
+ * A thread opens its own events, because they belong to it; its recorder may have been left by
+ * another thread.
  */
 void ictusi_tracer_metrics_join(struct recorder *r)
 {
@@ -80,8 +83,8 @@ void ictusi_tracer_metrics_join(struct recorder *r)
 }
 
 /*
- * What a counter would have counted had it been on all the time. Groups take turns on the
- * processor's counters, so that each is on for a part of the time.
+ * Estimate what a counter would have counted if it had been enabled all the time. Groups take turns
+ * on the processor's counters, so each of them runs only part of the time.
  */
 static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
 {
@@ -90,8 +93,8 @@ static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
 }
 
 /*
- * The counters' values; 0 for one that cannot be read. PERF_FORMAT_GROUP with both times: count,
- * time enabled, time running, then a value for each event.
+ * Read the counters' values; 0 for one that cannot be read. With PERF_FORMAT_GROUP and both times,
+ * the kernel returns the count, the time enabled, the time running, and then a value per event.
  */
 static void metrics_read_events(const struct metric_events *e, uint64_t *values)
 {
@@ -130,9 +133,9 @@ static uint64_t usage_value(const struct rusage *usage, int which)
 }
 
 /*
- * Not more often than asked: the instant of the last sample decides, and what was counted meanwhile
- * is in the next one. Sampled after calls only, never by a signal: an interrupt within the
- * program's own system calls would change what they return.
+ * Sample no more often than requested. The time since the last sample decides; what is counted in
+ * between belongs to the next sample. Samples are taken only after calls and never in a signal
+ * handler, because a signal would change the results of the program's own system calls.
  */
 void ictusi_tracer_metrics_sample(struct recorder *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Neighborhood collectives as the messages between neighbors. */
+/* Records neighborhood collectives as the messages between neighbors. */
 #include "tracer/neighbors.h"
 
 #include "tracer/p2p.h"
@@ -17,11 +17,11 @@ static struct neighbors *neighbors_allocate(int out, int in)
 }
 
 /*
- * Along each dimension of a grid, first downwards, then upwards. What is sent downwards arrives
- * from above: sources are in that order, so that two messages between the same two processes, where
- * a dimension has two of them, are received in the order in which they are sent. MPI 4.1, 8.6: the
- * buffers have two blocks a dimension, also at borders without a neighbour (MPI_PROC_NULL), so that
- * the index of a block is 2 d + side. i ^ 1 exchanges the two sides of a dimension.
+ * The neighbors in a Cartesian grid: in each dimension first downwards, then upwards. What is sent
+ * downwards arrives from above. The sources are in that order too, so that if a dimension has two
+ * processes, the two messages between them are received in the order in which they are sent. The
+ * buffers have two blocks per dimension, also at borders without a neighbor (MPI_PROC_NULL; MPI
+ * 4.1, 8.6), so the index of a block is 2 d + side. i ^ 1 exchanges the two sides of a dimension.
  */
 static struct neighbors *neighbors_cart(MPI_Comm comm)
 {
@@ -50,7 +50,7 @@ static void edges_fill(struct edge *edges, const int *peers, int count)
     }
 }
 
-/* A graph of MPI-1 lists the neighbours of each process once, for both directions. */
+/* A graph of MPI-1 lists the neighbors of each process once, for both directions. */
 static struct neighbors *neighbors_graph(MPI_Comm comm, int rank)
 {
     int count = 0;
@@ -69,8 +69,8 @@ static struct neighbors *neighbors_graph(MPI_Comm comm, int rank)
 }
 
 /*
- * MPI_UNWEIGHTED would be the argument for weights that are not wanted; room for them serves both
- * kinds.
+ * MPI_UNWEIGHTED could be passed for weights that are not needed, but an array works for both kinds
+ * of graph.
  */
 static struct neighbors *neighbors_dist_graph(MPI_Comm comm)
 {
@@ -83,7 +83,7 @@ static struct neighbors *neighbors_dist_graph(MPI_Comm comm)
     const size_t both = (size_t)in + (size_t)out;
     struct neighbors *n = neighbors_allocate(out, in);
     int *peers = calloc(2 * both + 2, sizeof(*peers));
-    int *weights = peers ? peers + both + 1 : NULL; /* Open MPI writes them, asked for or not */
+    int *weights = peers ? peers + both + 1 : NULL; /* Open MPI writes them, requested or not */
     if (n && peers &&
         REAL(Dist_graph_neighbors)(comm, in, peers, weights, out, peers + in, weights + in) ==
             MPI_SUCCESS) {
@@ -97,9 +97,9 @@ static struct neighbors *neighbors_dist_graph(MPI_Comm comm)
 }
 
 /*
- * Leave out edges that lead nowhere or to the process itself. In place, and in order: kept never
- * overtakes i. An edge to the process itself is a copy in memory, which no message of the archive
- * stands for.
+ * Leave out edges that lead nowhere or to the process itself, in place and in order: kept never
+ * overtakes i. An edge to the process itself is a copy in memory, for which the archive has no
+ * message.
  */
 static void neighbors_prune(struct neighbors *n, int rank)
 {
@@ -118,8 +118,8 @@ static void neighbors_prune(struct neighbors *n, int rank)
 }
 
 /*
- * Called in the wrapper of a neighbourhood collective, so that the communicator has a topology. The
- * calls are local (MPI 4.1, 8.5), and need no other process.
+ * Called in the wrapper of a neighborhood collective, so the communicator has a topology. The
+ * queries are local (MPI 4.1, 8.5).
  */
 static struct neighbors *neighbors_ask(const struct trace_comm *info, MPI_Comm comm)
 {
@@ -140,9 +140,9 @@ static struct neighbors *neighbors_ask(const struct trace_comm *info, MPI_Comm c
 }
 
 /*
- * A communicator's neighbors, asked for once; NULL: it has none, or nothing may be recorded.
- * Threads may ask at the same time: the first answer stays, and the communicator owns it. acquire
- * pairs with the exchange's release: who finds the pointer finds the edges.
+ * A communicator's neighbors, queried once. NULL: it has none, or nothing may be recorded. Several
+ * threads may query at the same time: the first result is kept, and the communicator owns it. The
+ * acquire pairs with the release of the exchange, so whoever sees the pointer sees the edges.
  */
 static const struct neighbors *neighbors_of(struct trace_comm *info, MPI_Comm comm)
 {
@@ -162,8 +162,8 @@ static const struct neighbors *neighbors_of(struct trace_comm *info, MPI_Comm co
 }
 
 /*
- * Bytes that go out along an edge, or come in. counts.width is 0 where one count holds for all
- * edges; typed says that each edge has a type (Alltoallw).
+ * The bytes that are sent along an edge, or received. counts.width is 0 if one count applies to all
+ * edges. typed means that each edge has a datatype (Alltoallw).
  */
 static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const struct edge *edge,
                            bool out)
@@ -182,8 +182,8 @@ static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const 
 }
 
 /*
- * Edges of 0 bytes leave none: MPI libraries may not send them either, and the other side counts
- * alike.
+ * Edges of 0 bytes are not recorded: MPI libraries may not send them either, and the other side
+ * sees the same count.
  */
 void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
                                        const struct coll_args *args)
@@ -200,7 +200,10 @@ void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
     }
 }
 
-/* By the receiving side's counts and types, which on correct programs are what was sent. */
+/*
+ * Sizes are taken from the receiving side's counts and types, which in a correct program equal what
+ * was sent.
+ */
 void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
                                            const struct coll_args *args)
 {
@@ -217,8 +220,8 @@ void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
 }
 
 /*
- * The request owns the exchange, with the bytes of each edge: counts and types may be gone before
- * it is complete. bytes has a number for each edge, in the order of n->edges.
+ * Make a request with its exchange, including the bytes of each edge in the order of n->edges,
+ * because counts and types may be gone before it is complete.
  */
 static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
                                              const struct coll_args *args)
@@ -242,8 +245,8 @@ static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
 }
 
 /*
- * One number for each edge, in a row, so that the receives and their ends need not be told theirs.
- * request->id is the first of a row of out + in numbers; edge i has id + i. 0: nothing is recorded.
+ * The edges have consecutive numbers, so that the receives and their ends need not store theirs.
+ * request->id is the first of out + in numbers; edge i has id + i. 0: nothing is recorded.
  */
 void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *request)
 {
@@ -261,8 +264,8 @@ void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *reque
 }
 
 /*
- * After the sends, so that a reader that goes along the thread finds each receive posted at the end
- * of the call, when MPI has it for certain.
+ * Called after the sends, so that a reader of the thread's records finds each receive posted at the
+ * end of the call, when MPI certainly has it.
  */
 void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request *request)
 {
@@ -276,7 +279,7 @@ void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request 
     }
 }
 
-/* All edges end at one instant: MPI does not tell which of them came first. */
+/* All edges end at the same instant, because MPI does not tell which one completed first. */
 void ictusi_tracer_exchange_done(struct recorder *r, const struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
@@ -316,15 +319,17 @@ void ictusi_tracer_track_ineighbor(struct recorder *r, MPI_Request handle,
 }
 
 /*
- * The tag tells the channels apart: NEIGHBOR_TAG for calls, and one more for each persistent
- * request of the communicator, numbered alike in all its processes.
+ * The tag distinguishes the channels: NEIGHBOR_TAG for calls, and one more for each persistent
+ * request of the communicator, which is numbered alike in all processes.
  */
 void ictusi_tracer_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
                                        const struct coll_args *args)
 {
     struct trace_request made = neighbor_request(r, comm, args);
     if (made.exchange) {
-        /* Processes make these in the same order, but need not start them in one: channels apart.
+        /*
+         * Processes make persistent requests in the same order, but may start them in any order, so
+         * each has a channel of its own.
          */
         struct trace_comm *info = trace_comm(r, comm);
         made.persistent = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighborhood collectives: a process exchanges data with the neighbors that a topology gives it,
- * and depends on nobody else. So each is recorded as the messages that it consists of, one for each
- * edge along which data goes, with tags that no message of the program can have.
+ * Neighborhood collectives: a process exchanges data with the neighbors of its topology, and
+ * depends on no other process. So each one is recorded as its messages, one for each edge that
+ * carries data, with tags that no message of the program can have.
  */
 #ifndef ICTUS_TRACER_NEIGHBORS_H
 #define ICTUS_TRACER_NEIGHBORS_H
@@ -14,13 +14,13 @@ struct edge {
     int32_t index; /* among the counts and types of the call */
 };
 
-/* The edges of a process: to others first, then from others; those to itself are left out. */
+/* The edges of a process: first outgoing, then incoming; those to itself are left out. */
 struct neighbors {
     int32_t out, in;
     struct edge edges[];
 };
 
-/* What a nonblocking or persistent call moves along each edge. */
+/* The bytes that a nonblocking or persistent call moves along each edge. */
 struct exchange {
     const struct neighbors *neighbors;
     uint32_t tag;
@@ -33,7 +33,7 @@ void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
 void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
                                            const struct coll_args *args);
 
-/* A nonblocking one begins; its request is known when it was left. */
+/* A nonblocking one begins; its request is known when the call is left. */
 struct trace_request ictusi_tracer_note_ineighbor(struct recorder *r, MPI_Comm comm,
                                                   const struct coll_args *args);
 void ictusi_tracer_track_ineighbor(struct recorder *r, MPI_Request handle,

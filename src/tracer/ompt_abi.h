@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tracer needs of OMPT, the tool interface of OpenMP 5.0 (chapter 4): compilers without it
- * have no omp-tools.h, yet their programs may run with a library that has it. tests/trace/openmp.c
- * compares these numbers with the header, where there is one.
+ * The part of OMPT, the tools interface of OpenMP 5.0 (chapter 4), that the tracer uses. Compilers
+ * without OMPT have no omp-tools.h, yet their programs may run with a library that supports it.
+ * tests/trace/openmp.c compares these numbers with the header, if there is one.
  */
 #ifndef ICTUS_TRACER_OMPT_ABI_H
 #define ICTUS_TRACER_OMPT_ABI_H
 
 #include <stdint.h>
 
-/* A word of the tool's own in each thread, task and parallel region. */
+/* A word for the tool's own use in each thread, task and parallel region. */
 union ompt_word {
     uint64_t value;
     void *ptr;
@@ -34,7 +34,7 @@ enum {
 
 enum { OMPT_SCOPE_BEGIN = 1, OMPT_SCOPE_END = 2 };
 
-/* Kinds of what a team meets in. */
+/* Kinds of synchronisation regions of a team. */
 enum {
     OMPT_BARRIER = 1,
     OMPT_BARRIER_IMPLICIT = 2,

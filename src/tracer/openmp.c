@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recording what OpenMP's library tells through OMPT. */
+/* Records what the OpenMP library reports through OMPT. */
 #include "tracer/openmp.h"
 
 #include "tracer/ompt_abi.h"
@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member whose recorder has no file. */
+/* The number of a member whose recorder has no file. */
 #define NO_THREAD UINT32_MAX
 
-/* A thread in a team; of the team's first one, the region ends when that leaves its last barrier.
+/*
+ * A thread in a team. For the team's first member, the region ends when it leaves its last barrier.
  */
 struct openmp_member {
     struct openmp_team *team;
-    struct openmp_member *outer; /* of the same thread */
+    struct openmp_member *outer; /* enclosing region of the same thread */
     uint32_t size;               /* of the team */
-    unsigned waiting;            /* the barrier in which it is, as recorded; 0: none */
-    bool open;                   /* its beginning is recorded, its end is not */
+    unsigned waiting;            /* the barrier that it is in, as recorded; 0: none */
+    bool open;                   /* its beginning is recorded, its end is not yet */
     _Atomic bool closed;
 };
 
@@ -43,7 +44,7 @@ struct openmp_known {
     uint32_t threads[];
 };
 
-/* This thread's recorder, if events are to be recorded now and there is room. */
+/* This thread's recorder, if events are recorded now and there is room; else NULL. */
 static struct recorder *openmp_recorder(void)
 {
     return atomic_load_explicit(&ictusi_tracer.state, memory_order_acquire) == TRACER_RUNNING
@@ -52,8 +53,9 @@ static struct recorder *openmp_recorder(void)
 }
 
 /*
- * Likewise to say that something ends: no window is mapped for it, since that would take place
- * after what may have ended long ago. There is room: it was made for the beginning.
+ * The recorder for the end of something. No window is mapped for it, since that time would be
+ * attributed after an end that may be long past. There is room, because it was made at the
+ * beginning.
  */
 static struct recorder *openmp_ending(void)
 {
@@ -65,8 +67,10 @@ static struct recorder *openmp_ending(void)
     return r->after & AFTER_DIVERTED ? NULL : r;
 }
 
-/* As openmp_recorder(); NULL also where the function, which stands for a kind of event, is filtered
- * out. */
+/*
+ * Like openmp_recorder(), but NULL if the function, which stands for a kind of event, is filtered
+ * out.
+ */
 static struct recorder *openmp_wanted(unsigned function)
 {
     struct recorder *r = openmp_recorder();
@@ -78,8 +82,8 @@ static struct recorder *openmp_wanted(unsigned function)
 }
 
 /*
- * r->open is the record's own place (3 words back), where the leave can be written if nothing came
- * between.
+ * Record an enter. r->open is the position of the record (3 words back), where the leave can be
+ * written if no other record follows.
  */
 static void openmp_enter(struct recorder *r, unsigned function, uint64_t site)
 {
@@ -88,9 +92,9 @@ static void openmp_enter(struct recorder *r, unsigned function, uint64_t site)
 }
 
 /*
- * A thread begins in a team of several, or ends there. The pair (thread that forked, its number of
- * regions) names a team without any exchange; the member's own view of the size goes with it,
- * because the first member may not have set the team's yet.
+ * A thread begins or ends in a team of several threads. The pair (forking thread, its number of
+ * regions) identifies a team without communication. The size is the member's own view, because the
+ * first member may not have set the team's size yet.
  */
 static void openmp_place(struct recorder *r, enum record_kind kind,
                          const struct openmp_member *member, uint64_t ticks)
@@ -103,8 +107,8 @@ static void openmp_place(struct recorder *r, enum record_kind kind,
 }
 
 /*
- * Everything is allocated when the region is forked, so that members need nothing of their own.
- * users begins with 1, the thread that forks.
+ * Everything is allocated when the region is forked, so members allocate nothing. users starts at
+ * 1, for the forking thread.
  */
 static struct openmp_team *openmp_team_make(struct recorder *r, uint32_t requested)
 {
@@ -126,8 +130,8 @@ static struct openmp_team *openmp_team_make(struct recorder *r, uint32_t request
 }
 
 /*
- * Members may hear of the end of a region after the thread that forked it, so that the last one of
- * all frees the team.
+ * Members may be notified of the end of a region after the forking thread, so whoever comes last
+ * frees the team.
  */
 static void openmp_team_release(struct openmp_team *team)
 {
@@ -137,7 +141,7 @@ static void openmp_team_release(struct openmp_team *team)
     }
 }
 
-/* OMPT's order of parameters; frame: of the thread that forks. */
+/* The parameters are in OMPT's order. frame belongs to the forking thread. */
 static void openmp_parallel_begin(union ompt_word *task, const void *frame,
                                   union ompt_word *parallel, unsigned requested, int flags,
                                   const void *from)
@@ -157,8 +161,8 @@ static void openmp_parallel_begin(union ompt_word *task, const void *frame,
 }
 
 /*
- * The log's line about who is in the teams of a size from this one on. DIGITS: a comma, the number
- * of a recorder and the end of the text.
+ * Log the members of teams of this size from this region on. DIGITS: a comma, the number of a
+ * recorder and the end of the text.
  */
 static void openmp_log_team(const struct openmp_team *team)
 {
@@ -170,7 +174,7 @@ static void openmp_log_team(const struct openmp_team *team)
     }
     for (uint32_t i = 0; i < team->size; i++) {
         if (i >= team->room || team->threads[i] == NO_THREAD) {
-            (void)snprintf(text, 2, "-"); /* they cannot be told */
+            (void)snprintf(text, 2, "-"); /* a member is unknown */
             break;
         }
         used += (size_t)snprintf(text + used, DIGITS, "%s%u", i ? "," : "", team->threads[i]);
@@ -182,10 +186,10 @@ static void openmp_log_team(const struct openmp_team *team)
 }
 
 /*
- * All have been there: log the members if they are not those of the last team of this size. Teams
- * of one size mostly have the same members in each region, so that a line is written only when they
- * change. Called by the thread that forked, after the last barrier: all members have written their
- * number.
+ * All members have taken part: log them if they differ from those of the last team of this size.
+ * Teams of one size mostly have the same members in each region, so a line is written only when
+ * they change. Called by the forking thread after the last barrier, when all members have written
+ * their numbers.
  */
 static void openmp_learn_team(struct recorder *r, const struct openmp_team *team)
 {
@@ -211,8 +215,8 @@ static void openmp_learn_team(struct recorder *r, const struct openmp_team *team
 }
 
 /*
- * threads[] was written by the members before the region's last barrier, which this thread has
- * left: the OpenMP library's barrier orders those writes before the reads here.
+ * The members wrote threads[] before the region's last barrier, which this thread has left. The
+ * barrier of the OpenMP library orders those writes before the reads here.
  */
 static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task, int flags,
                                 const void *from)
@@ -236,8 +240,8 @@ static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task
 }
 
 /*
- * What a member has entered it leaves, once: by its own thread or by the one that ends all. A
- * barrier that is open is within the region, so it ends first, at the same instant.
+ * Record the leave of what a member has entered. This happens once, in its own thread or in the one
+ * that ends all. An open barrier lies within the region, so it ends first, at the same instant.
  */
 static void openmp_close(struct recorder *r, struct openmp_member *member, uint64_t ticks)
 {
@@ -256,11 +260,12 @@ static bool openmp_is_first(const struct openmp_member *member)
 }
 
 /*
- * When a member left its team. Threads other than the first may hear of the end of the last barrier
- * only when they are wanted again: it ended for them, too, when the first one left it. A thread
- * that finds no such instant reads its clock before the first one ends the region. Ticks of
- * different threads of a process are of one clock, so that the first one's instant can be
- * another's; never later than its own now, as its records have to ascend.
+ * When a member left its team. Threads other than the first may be notified of the end of the last
+ * barrier only when they are needed again, but for them it also ended when the first one left it. A
+ * thread that finds no such instant reads its clock before the first one ends the region. The ticks
+ * of all threads of a process are of the same clock, so the first thread's instant can be used for
+ * another. It must not be later than the thread's own present time, because its records must
+ * ascend.
  */
 static uint64_t openmp_end(struct recorder *r, const struct openmp_member *member)
 {
@@ -270,8 +275,8 @@ static uint64_t openmp_end(struct recorder *r, const struct openmp_member *membe
 }
 
 /*
- * index and not the thread tells the member's place. The fork is recorded by the first member, at
- * the instant of the fork (team->forked), because only here it is known how many came.
+ * The index determines a member's place, not the thread. The fork is recorded by the first member,
+ * with the instant of the fork (team->forked), because only here is the number of members known.
  */
 static void openmp_member_begin(struct openmp_team *team, union ompt_word *task, unsigned size,
                                 unsigned index)
@@ -304,8 +309,8 @@ static void openmp_member_begin(struct openmp_team *team, union ompt_word *task,
 }
 
 /*
- * closed is exchanged, since the thread that ends all (ictusi_openmp_finish) may come at the same
- * time: one of the two records the end.
+ * closed is exchanged, because the thread that ends all (ictusi_openmp_finish) may come at the same
+ * time. Only one of them records the end.
  */
 static void openmp_member_end(struct openmp_member *member)
 {
@@ -342,7 +347,7 @@ static void openmp_implicit_task(int scope, union ompt_word *parallel, union omp
     }
 }
 
-/* The function that stands for a kind of barrier; 0: that is none. */
+/* The function that stands for a kind of barrier; 0: the kind is not recorded. */
 static unsigned openmp_barrier(int kind)
 {
     switch (kind) {
@@ -361,7 +366,7 @@ static unsigned openmp_barrier(int kind)
 
 static void openmp_barrier_begin(struct openmp_member *member, unsigned function, const void *from)
 {
-    /* Alone one waits for nobody. */
+    /* A single thread waits for nobody. */
     struct recorder *r = member->open && member->size > 1 ? openmp_wanted(function) : NULL;
     if (r) {
         openmp_enter(r, function, from ? trace_place(from) : member->team->site);
@@ -371,8 +376,8 @@ static void openmp_barrier_begin(struct openmp_member *member, unsigned function
 
 /*
  * The last barrier of a region ends without the region: parallel is NULL. The first member's
- * instant is stored even if it records nothing: others, which may be asleep until the next region,
- * take it for their own.
+ * instant is stored even if that member records nothing, because others, which may sleep until the
+ * next region, use it as their own.
  */
 static void openmp_barrier_end(struct openmp_member *member, bool last)
 {
@@ -390,8 +395,8 @@ static void openmp_barrier_end(struct openmp_member *member, bool last)
 }
 
 /*
- * The parallel region's own last barrier comes here with the kind PARALLEL (IMPLICIT in older
- * libraries) and at its end without a region.
+ * The region's own last barrier has the kind PARALLEL (IMPLICIT in older libraries), and its end
+ * comes without a region.
  */
 static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
                                union ompt_word *task, const void *from)
@@ -409,8 +414,8 @@ static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
 }
 
 /*
- * From the inside out: the innermost region ends first. One that waits in a barrier whose region
- * has not ended is left open, because it does go on.
+ * Close regions from the innermost outwards. One that waits in a barrier of a region that has not
+ * ended stays open, because it continues.
  */
 void ictusi_openmp_muted(struct recorder *r)
 {
@@ -422,8 +427,8 @@ void ictusi_openmp_muted(struct recorder *r)
 }
 
 /*
- * Threads that sleep in the last barrier of their last region never hear of its end: they are
- * closed here, by the thread that finalizes, with the instant that the first one left.
+ * Threads that sleep in the last barrier of their last region are never notified of its end. The
+ * finalizing thread closes them here, at the instant when the first member left.
  */
 void ictusi_openmp_finish(void)
 {
@@ -462,7 +467,7 @@ static int openmp_begin(ompt_lookup lookup, int device, union ompt_word *tool)
     for (size_t i = 0; set && i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
         (void)set(callbacks[i].callback, callbacks[i].function);
     }
-    return set != NULL; /* 0: the library need not call us any more */
+    return set != NULL; /* 0: the library need not call the tool any more */
 }
 
 static void openmp_end_of_tool(union ompt_word *tool)
@@ -470,14 +475,14 @@ static void openmp_end_of_tool(union ompt_word *tool)
     (void)tool;
 }
 
-/* Whether the program brings a tool of its own: one that it names, or ThreadSanitizer's. */
+/* Whether the program has a tool of its own: one that it names, or ThreadSanitizer's. */
 static bool openmp_is_taken(void)
 {
     const char *libraries = getenv("OMP_TOOL_LIBRARIES");
     return (libraries && libraries[0]) || dlsym(RTLD_DEFAULT, "__tsan_init");
 }
 
-/* Another tool behind us goes first: it was chosen for its OpenMP. */
+/* Another tool that is loaded after this one takes precedence, because it was chosen for OpenMP. */
 struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
 {
     struct tracer *t = &ictusi_tracer;

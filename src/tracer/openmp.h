@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parallel regions and barriers of OpenMP, where its library offers OMPT. The thread that forks a
- * region gives it a number and decides whether it is recorded at all; each member of its team
- * records when it begins and ends there. Who the members were is known once all have been there: it
- * is logged when it differs from the last region of that thread with as many.
+ * Parallel regions and barriers of OpenMP, if its library supports OMPT. The thread that forks a
+ * region numbers it and decides whether it is recorded at all. Each member of its team records when
+ * it begins and ends there. The members are known once all have taken part. They are logged if they
+ * differ from those of the thread's last region with the same number of members.
  */
 #ifndef ICTUS_TRACER_OPENMP_H
 #define ICTUS_TRACER_OPENMP_H
@@ -17,15 +17,16 @@ struct recorder;
 void ictusi_openmp_muted(struct recorder *recorder);
 
 /*
- * Recording has ended in all threads: those that wait for the next region, of which OpenMP says
- * that only then the last one ends, left the last one when all its members had come.
+ * Recording has ended in all threads. OpenMP reports the end of a region to waiting threads only
+ * when the next region begins. For the last region, they are recorded as having left when all
+ * members had arrived.
  */
 void ictusi_openmp_finish(void);
 
-/* What OpenMP's library calls, before anything else, to find the one tool that it will talk to. */
+/* Called by the OpenMP library, before anything else, to find the one tool that it will use. */
 ICTUS_API struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
 
-/* Forget whom a recorder's thread has worked with. */
+/* Forget the teams of a recorder's thread. */
 void ictusi_openmp_forget(struct recorder *recorder);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective operations, numbered as OTF2 numbers them, and kinds of atomic RMA operations. */
+/* Collective operations, with OTF2's numbers, and kinds of atomic RMA operations. */
 #ifndef ICTUS_TRACER_OPS_H
 #define ICTUS_TRACER_OPS_H
 
@@ -26,7 +26,7 @@ enum coll_op {
 
 enum rma_atomic { RMA_ACCUMULATE, RMA_FETCH, RMA_SWAP };
 
-/* Roots of collectives that are not ranks, as OTF2 numbers them. */
+/* Roots of collectives that are not ranks, with OTF2's numbers. */
 #define ROOT_NONE UINT32_C(0xffffffff)
 #define ROOT_SELF UINT32_C(0xfffffffe)
 #define ROOT_THIS_GROUP UINT32_C(0xfffffffd)

@@ -28,7 +28,7 @@ static inline void ictusi_tracer_note_send(struct recorder *r, int64_t count, MP
     }
 }
 
-/* @return the request's number, 0: it leaves no records */
+/* @return the number of the request; 0: it is not recorded */
 static inline uint64_t ictusi_tracer_note_isend(struct recorder *r, int64_t count,
                                                 MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {

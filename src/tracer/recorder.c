@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making, mapping and switching the windows of a thread's event file. */
+/* Makes, maps and switches the windows of a thread's event file. */
 #include "tracer/recorder.h"
 
 #include "tracer/counting.h"
@@ -16,14 +16,17 @@
 #include <unistd.h>
 
 /*
- * Allocate file space now, where a full disk is an error code and not a SIGBUS in the program.
- * Without fallocate() (some network file systems) zeros are written: slower, and as certain.
+ * Allocate file space in advance, so that a full disk is an error code and not a SIGBUS in the
+ * program. Without fallocate() (on some network file systems) zeros are written, which is slower
+ * but equally safe.
  */
 static int recorder_reserve_space(int fd, off_t from, size_t bytes)
 {
     struct rlimit limit;
-    /* Beyond it the kernel sends SIGXFSZ, and that would end a program that knows nothing of
-     * traces. */
+    /*
+     * Beyond this limit the kernel would send SIGXFSZ, which would end a program that knows nothing
+     * about traces.
+     */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (rlim_t)from + bytes > limit.rlim_cur) {
         errno = EFBIG;
@@ -45,15 +48,17 @@ static int recorder_reserve_space(int fd, off_t from, size_t bytes)
 }
 
 /*
- * Have the kernel do beforehand what the first write to each page of the file costs (a fault that
- * reserves blocks and marks the page dirty: on ext4 as long as some hundred records). MAP_POPULATE
- * is not enough, since it only reads the pages of a shared mapping. The file is new and all zeros.
+ * Let the kernel do in advance the work of the first write to each page of the file: a fault that
+ * reserves blocks and marks the page dirty, which on ext4 takes as long as some hundred records.
+ * MAP_POPULATE is not sufficient, since it only reads the pages of a shared mapping. The file is
+ * new and all zeros.
  */
 static int recorder_touch_window(void *memory, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
     const int failed = madvise(memory, bytes, MADV_POPULATE_WRITE);
-    if (!failed || errno != EINVAL) { /* that is an older kernel; all else would be a SIGBUS */
+    /* EINVAL: an older kernel; any other error would be a SIGBUS */
+    if (!failed || errno != EINVAL) {
         return failed;
     }
 #endif
@@ -66,10 +71,10 @@ static int recorder_touch_window(void *memory, size_t bytes)
 
 /*
  * Map the window at the end of the file. Beyond soft there is room for two of the longest records:
- * for the one that passes it, and for what is said when no other window can be had. In this order:
- * limit, disk space, mapping, touching. What fails later would be a signal in the traced program
- * and not an error here. The offset in the file is a multiple of the page, as the header is a whole
- * page and windows are.
+ * the one that crosses it, and the one that is written if no other window can be had. The order is
+ * limit, disk space, mapping, touching, because later failures would be a signal in the traced
+ * program instead of an error here. The offset in the file is a multiple of the page size, since
+ * the header is a whole page and windows are multiples of it.
  */
 static int recorder_map_window(struct recorder *r)
 {
@@ -104,7 +109,8 @@ static void recorder_path(const struct recorder *r, char *path, size_t size)
 }
 
 /*
- * O_EXCL: a file of that name is another job's or an earlier try's, and is not to be written over.
+ * O_EXCL: a file of that name belongs to another job or an earlier attempt and must not be
+ * overwritten.
  */
 static int recorder_create_file(struct recorder *r)
 {
@@ -130,8 +136,8 @@ static int recorder_create_file(struct recorder *r)
 }
 
 /*
- * A program's limit of open files is meant for its own: only the first threads' files stay open,
- * those of the others are opened when they grow. errno stays.
+ * A program's limit of open files is for its own files. Only the files of the first threads stay
+ * open; those of other threads are opened when they grow. errno is kept.
  */
 static void recorder_close_file(struct recorder *r)
 {
@@ -154,7 +160,7 @@ static int recorder_open_file(struct recorder *r)
     return r->fd < 0 ? -1 : 0;
 }
 
-/* A file without a window is removed: a thread to come may find room for one of that name. */
+/* A file without a window is removed, so that a later thread can make a file of this name. */
 static int recorder_begin_file(struct recorder *r)
 {
     char path[4096];
@@ -171,7 +177,10 @@ static int recorder_begin_file(struct recorder *r)
     return failed;
 }
 
-/* next_request: the thread's number above 40 bits of counter, from 1 on, as 0 stands for none. */
+/*
+ * next_request holds the thread's number above 40 bits of counter, which starts at 1 because 0
+ * means none.
+ */
 static struct recorder *recorder_allocate(const struct recorder_setup *setup, uint32_t thread,
                                           size_t window_bytes)
 {
@@ -193,8 +202,8 @@ static struct recorder *recorder_allocate(const struct recorder_setup *setup, ui
 }
 
 /*
- * It is made although it has no file: calls are followed through it (communicators, requests) as
- * through any other, and counted as lost.
+ * A recorder without a file is still needed: calls are tracked through it (communicators, requests)
+ * as through any other, and counted as lost.
  */
 struct recorder *ictusi_recorder_create_bare(const struct recorder_setup *setup)
 {
@@ -231,10 +240,10 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
 }
 
 /*
- * What is recorded goes to scratch memory, so that records need not ask whether they are wanted.
- * Where the file goes on is kept for ictusi_recorder_resume(). A flush record that is still to be
- * written belongs to the file and is written first. Several reasons may hold at a time; only the
- * first one saves the place, and only the last one that ends gives it back.
+ * Divert records to scratch memory, so that the code that records need not check whether records
+ * are wanted. The position in the file is saved for ictusi_recorder_resume(). A pending flush
+ * record belongs to the file and is written first. Several reasons may apply at the same time; only
+ * the first one saves the position, and only the last one to end restores it.
  */
 void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
 {
@@ -250,8 +259,8 @@ void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
 }
 
 /*
- * Records go on where they were; r->open is forgotten, because calls were left and entered
- * meanwhile.
+ * Records continue where they stopped. r->open is reset, because calls were left and entered in the
+ * meantime.
  */
 void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
 {
@@ -266,9 +275,8 @@ void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
 }
 
 /*
- * The mapping is shared: this process lets go of its pages, and the kernel keeps what is in them.
- * MADV_DONTNEED on a shared mapping drops the page table entries alone; the page cache has the
- * data.
+ * Release the pages of the window. The mapping is shared: MADV_DONTNEED drops only this process's
+ * page table entries, and the kernel's page cache keeps the data.
  */
 void ictusi_recorder_rest(struct recorder *r)
 {
@@ -306,8 +314,8 @@ void ictusi_recorder_free(struct recorder *r)
 }
 
 /*
- * Say in the old window that it ends here; words were kept for such. Two longest records were left
- * beyond soft (recorder_map_window), one of which this is.
+ * Note in the old window that recording ends here. Two of the longest records fit beyond soft
+ * (recorder_map_window), and this is one of them.
  */
 static void recorder_fill(struct recorder *r, int why)
 {
@@ -316,8 +324,8 @@ static void recorder_fill(struct recorder *r, int why)
 }
 
 /*
- * from is read before the work and the ticks after it: the archive shows the gap as a flush, so
- * that it is not taken for time of the program.
+ * `from` is read before the work and the ticks after it. The archive shows the gap as a flush, so
+ * that it is not mistaken for time of the program.
  */
 void ictusi_recorder_switch(struct recorder *r)
 {
@@ -328,14 +336,17 @@ void ictusi_recorder_switch(struct recorder *r)
     }
     const uint64_t from = recorder_ticks(r);
     uint64_t *old = r->window;
-    /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
+    /*
+     * Never keep two windows in memory. The old one stays mapped, so that a failure can be noted in
+     * it.
+     */
     ictusi_recorder_rest(r);
     if (recorder_open_file(r) || recorder_map_window(r)) {
         recorder_close_file(r);
         recorder_fill(r, errno);
         return;
     }
-    /* Start writing the old window to the disk, so that dirty pages do not pile up. */
+    /* Start writing the old window to disk, so that dirty pages do not accumulate. */
     (void)sync_file_range(r->fd, (off_t)(r->file_bytes - 2 * r->window_bytes),
                           (off_t)r->window_bytes, SYNC_FILE_RANGE_WRITE);
     recorder_close_file(r);
@@ -348,7 +359,10 @@ void ictusi_recorder_switch(struct recorder *r)
     }
 }
 
-/* Head last (recorder_publish): a reader of a killed process's file stops at a head of 0. */
+/*
+ * The head is written last (recorder_publish), because a reader of a killed process's file stops at
+ * a head of 0.
+ */
 void ictusi_recorder_flush(struct recorder *r)
 {
     uint64_t *p = r->pos;
@@ -360,8 +374,8 @@ void ictusi_recorder_flush(struct recorder *r)
 }
 
 /*
- * Grown by doubling, so that programs that wait for ever longer lists allocate seldom. Each array
- * is taken over as soon as it has grown: a failure of the second leaves no dangling first.
+ * The arrays double, so that programs that wait for ever longer lists seldom allocate. Each array
+ * is stored as soon as it has grown, so a failure of the second leaves the first valid.
  */
 bool ictusi_recorder_room(struct recorder *r, int count)
 {

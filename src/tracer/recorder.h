@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One thread's event buffer: a window of a file of its own, mapped and touched beforehand, with
- * a single writer and no locks. When a window is nearly full the next one is mapped after it;
- * how long that took becomes a flush record. What is in a window belongs to the file already, so
- * a killed process loses nothing that it had written.
+ * One thread's event buffer: a window of its own file, mapped and touched in advance, with a single
+ * writer and no locks. When a window is nearly full, the next one is mapped after it, and the time
+ * this takes becomes a flush record. What is in a window already belongs to the file, so a killed
+ * process loses nothing that it has written.
  */
 #ifndef ICTUS_TRACER_RECORDER_H
 #define ICTUS_TRACER_RECORDER_H
@@ -24,60 +24,60 @@ struct trace_comm;
 struct trace_request;
 
 /*
- * What is due after each call. While one of the others than the first holds, calls are followed as
- * before (communicators, requests and collective synchronisations must go on alike on all
- * processes) but their records go to a scratch area.
+ * What is due after each call. While any reason other than the first applies, calls are tracked as
+ * usual, because communicators, requests and collective synchronisations must continue alike on all
+ * processes. But their records go to a scratch area.
  */
 enum recorder_after {
     AFTER_SAMPLE = 1, /* metrics are sampled */
     AFTER_MUTED = 2,  /* recording is switched off */
-    AFTER_HIDDEN = 4, /* this call alone: its function was filtered out */
-    AFTER_FULL = 8,   /* no window could be had; calls are counted as lost */
-    AFTER_TALLY = 16, /* statistics are kept instead of records, always */
+    AFTER_HIDDEN = 4, /* only this call: its function is filtered out */
+    AFTER_FULL = 8,   /* no window was available; calls are counted as lost */
+    AFTER_TALLY = 16, /* statistics instead of records, throughout */
     AFTER_DIVERTED = AFTER_MUTED | AFTER_HIDDEN | AFTER_FULL | AFTER_TALLY
 };
 
-/* Room for the records of a diverted call, or their last ones. */
+/* Room for the records of a diverted call. */
 enum { SCRATCH_WORDS = 256 };
 
-/* The number of all recorders that cannot have one of their own: see TRACER_THREADS_MAX. */
+/* The number shared by all recorders beyond TRACER_THREADS_MAX. */
 enum { RECORDER_BARE = 1 << 23 };
 
 struct recorder_setup;
 
 struct recorder {
     uint64_t *pos;     /* where the next record goes */
-    uint64_t *soft;    /* beyond this the window is to be switched; some records before its end */
-    uint64_t *open;    /* the last timed record, if it is an open call */
-    uint64_t *call;    /* the last call's */
-    uint64_t prepared; /* its head, while it is not entered; else 0 */
-    /* Of statistics: the collectives of places, and the one that this call is, or NULL. */
+    uint64_t *soft;    /* beyond this the window must be switched; a few records before its end */
+    uint64_t *open;    /* the last timed record if it is an open call, else NULL */
+    uint64_t *call;    /* the record of the last call */
+    uint64_t prepared; /* the head of that record until the call is entered, else 0 */
+    /* For statistics: known calls by place, and the entry of the present call, or NULL. */
     struct counted *counted, *counting;
-    const _Atomic uint8_t *enabled; /* by function: whether calls are looked at */
+    const _Atomic uint8_t *enabled; /* by function: whether its calls are tracked */
     const struct ictus_clock *clock;
     enum tick_kind kind;
     uint8_t after;                  /* enum recorder_after */
-    bool muted;                     /* the process's switch, as this thread has noticed it */
-    uint64_t *kept_pos, *kept_soft; /* of the window, while records are diverted */
+    bool muted;                     /* this thread's view of the process's switch */
+    uint64_t *kept_pos, *kept_soft; /* in the window, while records are diverted */
     uint64_t next_request;
-    /* The communicator seen last. */
+    /* The last communicator that was looked up. */
     MPI_Comm comm;
     uint64_t comm_epoch;
     struct trace_comm *comm_info;
-    /* The datatype seen last. */
+    /* The last datatype that was looked up. */
     MPI_Datatype type;
     uint64_t type_epoch;
     int64_t type_bytes;
     /* A flush to be recorded before the next timed record. */
     uint64_t flush_from, flush_ticks;
     uint64_t last_sample; /* ticks of the last metric sample */
-    uint64_t lost;        /* calls and events that found no room */
-    /* Room for handles and statuses of calls that complete many requests. */
+    uint64_t lost;        /* calls and events for which there was no room */
+    /* Work space for calls that complete many requests. */
     MPI_Request *handles;
     MPI_Status *statuses;
     struct trace_request *held;
     int room;
-    /* Where the windows are. */
+    /* The present window and its file. */
     uint64_t *window;
     size_t window_bytes;
     uint64_t file_bytes, limit_bytes;
@@ -86,14 +86,14 @@ struct recorder {
     uint32_t thread;
     struct recorder *next_bare;   /* of the tracer's list of those without a file */
     struct metric_events *events; /* of perf, or NULL */
-    /* Of OpenMP: in which team the thread is, and what it forked before. */
+    /* OpenMP: the team that the thread is in, and the teams that it forked. */
     struct openmp_member *member;
     struct openmp_known *teams;
     uint64_t regions;
     uint64_t scratch[SCRATCH_WORDS];
 };
 
-/* What all recorders of a process have in common. */
+/* The settings that all recorders of a process share. */
 struct recorder_setup {
     char directory[3072];
     uint32_t rank;
@@ -101,36 +101,39 @@ struct recorder_setup {
     uint64_t limit_bytes;
     const struct ictus_clock *clock;
     enum tick_kind kind;
-    bool tally; /* no files of events: statistics */
+    bool tally; /* statistics: no event files */
 };
 
 /*
- * Make a thread's file and first window. Where they cannot be had the recorder has no room from the
- * start (AFTER_FULL): the thread's calls are followed and counted as lost. setup must outlive it.
- * @return NULL without memory; errno says why there is no file
+ * Create a thread's file and map its first window. If that is impossible, the recorder has no room
+ * from the start (AFTER_FULL): the thread's calls are tracked and counted as lost. setup must
+ * outlive it. @return NULL without memory; errno tells why there is no file
  */
 struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
                                         size_t window_bytes);
 
-/* One that never has a file, for more threads than have numbers. @return NULL without memory */
+/*
+ * Create a recorder that never has a file, for threads beyond the limit. @return NULL without
+ * memory
+ */
 struct recorder *ictusi_recorder_create_bare(const struct recorder_setup *setup);
 
-/* Send records to the scratch area from here on, for a reason that did not hold before. */
+/* Divert records to the scratch area, for a reason that did not apply before. */
 void ictusi_recorder_divert(struct recorder *recorder, enum recorder_after reason);
 
-/* The reason holds no longer; if none does, go on in the window. */
+/* The reason no longer applies. If no other does, continue in the window. */
 void ictusi_recorder_resume(struct recorder *recorder, enum recorder_after reason);
 
 /*
- * Let go of the window's memory: the file has what is in it. Whoever writes there all the same, a
- * thread after MPI_Finalize, gets it back.
+ * Release the memory of the window; the file has its contents. A thread that still writes to it,
+ * after MPI_Finalize, gets it back.
  */
 void ictusi_recorder_rest(struct recorder *recorder);
 
-/* Unmap the window; the file stays. NULL is legal. */
+/* Unmap the window; the file remains. NULL is allowed. */
 void ictusi_recorder_free(struct recorder *recorder);
 
-/* Begin the scratch area again: nobody reads what was there. */
+/* Start again at the beginning of the scratch area, whose contents nobody reads. */
 static inline void recorder_scratch(struct recorder *r)
 {
     r->pos = r->scratch;
@@ -138,16 +141,16 @@ static inline void recorder_scratch(struct recorder *r)
     r->open = NULL;
 }
 
-/* Map the next window; without one, go on in the scratch area. */
+/* Map the next window; if that fails, continue in the scratch area. */
 void ictusi_recorder_switch(struct recorder *recorder);
 
-/* Room for count requests in handles and statuses. @return false: no memory */
+/* Make room for count requests in handles and statuses. @return false: no memory */
 bool ictusi_recorder_room(struct recorder *recorder, int count);
 
-/* Free that room; by the recorder's own thread. */
+/* Free that room; called by the recorder's own thread. */
 void ictusi_recorder_leave_room(struct recorder *recorder);
 
-/* Write a flush that is due. */
+/* Write a pending flush record. */
 void ictusi_recorder_flush(struct recorder *recorder);
 
 static inline uint64_t recorder_ticks(const struct recorder *r)
@@ -155,13 +158,13 @@ static inline uint64_t recorder_ticks(const struct recorder *r)
     return ticks_read(r->kind, r->clock);
 }
 
-/* A number for a new request of this thread; 0: recording is off, so it shall leave no record. */
+/* The number of a new request of this thread; 0: recording is off, so it is not recorded. */
 static inline uint64_t recorder_request(struct recorder *r)
 {
     return r->after & AFTER_DIVERTED ? 0 : r->next_request++;
 }
 
-/* The first of so many successive ones. */
+/* The first of count consecutive request numbers. */
 static inline uint64_t recorder_requests(struct recorder *r, uint64_t count)
 {
     const uint64_t first = recorder_request(r);
@@ -169,13 +172,13 @@ static inline uint64_t recorder_requests(struct recorder *r, uint64_t count)
     return first;
 }
 
-/* Store a head last, so that a record is there whole or not at all. */
+/* Store the head last, so that a record is either complete or not there. */
 static inline void recorder_publish(uint64_t *record, uint64_t head)
 {
     __atomic_store_n(record, head, __ATOMIC_RELEASE);
 }
 
-/* Make room for records of RECORD_WORDS_MAX words; may map the next window. */
+/* Make room for records of RECORD_WORDS_MAX words; this may map the next window. */
 static inline void recorder_make_room(struct recorder *r)
 {
     if (__builtin_expect(r->pos > r->soft, 0)) {
@@ -183,7 +186,7 @@ static inline void recorder_make_room(struct recorder *r)
     }
 }
 
-/* A timed record with further words. The caller made room for it. */
+/* Write a timed record with further words. The caller has made room for it. */
 static inline void recorder_timed_words(struct recorder *r, enum record_kind kind, unsigned small,
                                         uint64_t ticks, const uint64_t *words, unsigned count)
 {
@@ -206,7 +209,7 @@ static inline void recorder_timed(struct recorder *r, enum record_kind kind, uns
     recorder_timed_words(r, kind, small, ticks, NULL, 0);
 }
 
-/* A payload record; the caller made sure that it fits. */
+/* Write a payload record. The caller has made sure that it fits. */
 static inline void recorder_put1(struct recorder *r, enum record_kind kind, unsigned small,
                                  uint32_t value, uint64_t w1)
 {
@@ -249,7 +252,7 @@ static inline void recorder_put4(struct recorder *r, enum record_kind kind, unsi
     r->pos = p + 5;
 }
 
-/* A region was entered. The caller made room. */
+/* A region was entered. The caller has made room. */
 static inline void recorder_enter(struct recorder *r, unsigned region)
 {
     recorder_timed(r, RECORD_OPEN, region, recorder_ticks(r));
@@ -257,8 +260,9 @@ static inline void recorder_enter(struct recorder *r, unsigned region)
 }
 
 /*
- * Likewise a call, from a place in the program that ictusi_site numbered. What is noted between the
- * two halves belongs to it, but takes time outside of it: MPI is called directly after the second.
+ * Prepare the record of a call, from a place in the program with a number from sites_number(). What
+ * is recorded between the two halves belongs to the call, but its time does not count: MPI is
+ * called directly after the second half.
  */
 static inline void recorder_prepare_call(struct recorder *r, unsigned function, uint64_t site)
 {
@@ -272,7 +276,7 @@ static inline void recorder_prepare_call(struct recorder *r, unsigned function, 
     r->pos += 3;
 }
 
-/* The second half, unless the record had to be whole before. */
+/* The second half, unless the record already had to be completed. */
 static inline void recorder_enter_call(struct recorder *r)
 {
     uint64_t *const call = r->call;
@@ -283,7 +287,7 @@ static inline void recorder_enter_call(struct recorder *r)
     }
 }
 
-/* The region was left: close its record in place, or write that it was left. */
+/* A region was left: close its record in place, or write a separate record. */
 static inline void recorder_leave(struct recorder *r, unsigned region, uint64_t ticks)
 {
     uint64_t *open = r->open;
@@ -300,7 +304,7 @@ static inline void recorder_leave(struct recorder *r, unsigned region, uint64_t 
     recorder_timed(r, RECORD_LEAVE, region, ticks);
 }
 
-/* The call at this record, if it was closed in place, was refused: nothing of it took place. */
+/* Mark the call at this record as refused if it was closed in place: none of it took place. */
 static inline void recorder_refuse(uint64_t *call)
 {
     if (call && record_kind(*call) == RECORD_CALL) {

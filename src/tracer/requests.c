@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Following requests from the call that makes them to the one that completes them. */
+/* Tracks requests from the call that makes them to the one that completes them. */
 #include "tracer/requests.h"
 
 #include "tracer/p2p.h"
@@ -8,14 +8,14 @@
 #include <string.h>
 
 /*
- * Messages of matched probes live in the same table; handles of the two kinds may be equal. The
- * lowest bit tells the two apart. What is shifted out at the top is 0 in addresses of user space,
- * and in handles that are integers.
+ * Messages of matched probes are in the same table. Their handles may equal those of requests, so
+ * the lowest bit of the key distinguishes the two. The bit that is shifted out at the top is 0 in
+ * user-space addresses and in integer handles.
  */
 #define REQUEST_KEY(handle) (HANDLE_KEY(handle) << 1)
 #define MESSAGE_KEY(handle) (HANDLE_KEY(handle) << 1 | 1)
 
-/* It stands for nothing any more. */
+/* Free what a request owns. */
 static void request_forget(const struct trace_request *request)
 {
     if (request->kind == REQUEST_NEIGHBORS) {
@@ -24,9 +24,9 @@ static void request_forget(const struct trace_request *request)
 }
 
 /*
- * The table owns what the request owns, from here on. What finds no room is not followed any more,
- * and counted. Puts may come from several threads; of one handle only from the one that MPI gave it
- * to.
+ * Put a request into the table, which takes over what it owns. If there is no room, the request is
+ * no longer tracked, and counted. Several threads may insert at the same time, but each handle is
+ * inserted only by the thread that MPI gave it to.
  */
 static void request_put(uint64_t key, const struct trace_request *request)
 {
@@ -47,10 +47,10 @@ static struct trace_request *request_find(MPI_Request handle)
 }
 
 /*
- * The record of a completion. After MPI has returned: the statuses are final. A receive learns here
- * what it matched, since with MPI_ANY_SOURCE nobody knew before; where peer and tag were asked for
- * by number (Isendrecv), these count. A negative source is MPI_PROC_NULL or an empty status: no
- * message.
+ * Record a completion, after MPI has returned and the statuses are final. A receive learns here
+ * what it matched, because with MPI_ANY_SOURCE nobody knew before. If peer and tag were requested
+ * by number (Isendrecv), those are used. A negative source means MPI_PROC_NULL or an empty status:
+ * there was no message.
  */
 static void record_done(struct recorder *r, const struct trace_request *request,
                         const MPI_Status *status)
@@ -84,7 +84,7 @@ static void record_done(struct recorder *r, const struct trace_request *request,
     }
 }
 
-/* The last that is heard of a request that is not persistent. */
+/* The end of a request that is not persistent. */
 static void request_end(struct recorder *r, const struct trace_request *request,
                         const MPI_Status *status)
 {
@@ -93,8 +93,8 @@ static void request_end(struct recorder *r, const struct trace_request *request,
 }
 
 /*
- * Whether the handle's operation was complete when its call returned. MPI libraries hand out one
- * and the same handle for all of those, so that threads would meet in its place of the table.
+ * Whether the handle's operation was already complete when its call returned. MPI libraries use the
+ * same handle for all such operations, so several threads would use the same place in the table.
  */
 static bool request_is_complete(MPI_Request handle)
 {
@@ -104,11 +104,11 @@ static bool request_is_complete(MPI_Request handle)
 }
 
 /*
- * A handle that is known already stands for several operations that were complete at once. These
- * end here, and so does one that MPI says is complete. Receives are not among them, since their
- * status is still needed. request->id is 0 where the call leaves no record (MPI_PROC_NULL, a
- * foreign communicator): completing it would leave one either, so that it needs no place. A
- * persistent one is kept even so, as its starts are to be found again.
+ * Track a request. A handle that is known already stands for several operations that were complete
+ * at once. Such an operation ends here, and so does one that MPI reports as complete. Receives are
+ * excluded, since their status is still needed. request->id is 0 if the call is not recorded
+ * (MPI_PROC_NULL, a foreign communicator); its completion is not recorded either, so it needs no
+ * place. A persistent request is kept in any case, because its starts must be found.
  */
 void ictusi_request_track(struct recorder *r, MPI_Request handle,
                           const struct trace_request *request)
@@ -134,8 +134,8 @@ void ictusi_tracer_track_isend(struct recorder *r, MPI_Request handle, uint64_t 
 }
 
 /*
- * The number is taken from a counter of the thread, with the thread's number above it
- * (recorder_request), so that numbers are unique in the process without a lock.
+ * Record and track a receive. Its number comes from a counter of the thread, with the thread's
+ * number above it (recorder_request), so numbers are unique in the process without a lock.
  */
 static void track_receive(struct recorder *r, MPI_Request handle, int source,
                           struct trace_request request)
@@ -164,7 +164,7 @@ void ictusi_tracer_track_isendrecv(struct recorder *r, MPI_Request handle, int s
     track_receive(r, handle, source, request);
 }
 
-/* Bytes are computed once, since the type may be freed before the first start. */
+/* The bytes are computed here, because the type may be freed before the first start. */
 void ictusi_tracer_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
                                    MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
@@ -220,9 +220,9 @@ void ictusi_tracer_track_coll_init(struct recorder *r, MPI_Request handle, MPI_C
 }
 
 /*
- * The probe is what matches a message: to its channel it is a receive that was posted there.
- * MPI_Improbe and MPI_Mprobe take the message off the channel; MPI_Mrecv receives what was taken,
- * possibly much later and in another order than the probes.
+ * A matched probe acts like a receive that was posted there. MPI_Improbe and MPI_Mprobe take the
+ * message off its channel. MPI_Mrecv receives it later, possibly in another order than that of the
+ * probes.
  */
 void ictusi_tracer_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm)
 {
@@ -257,8 +257,8 @@ void ictusi_tracer_note_mrecv(struct recorder *r, const struct trace_request *ma
 }
 
 /*
- * A number of its own for each start, by which a reader tells the rounds of a persistent request
- * apart.
+ * Each start has a number of its own, by which a reader distinguishes the rounds of a persistent
+ * request.
  */
 static void request_start(struct recorder *r, struct trace_request *request)
 {
@@ -284,7 +284,7 @@ static void request_start(struct recorder *r, struct trace_request *request)
     }
 }
 
-/* Those that post a receive, or those that do not. */
+/* Start the requests that post a receive, or those that do not. */
 static void requests_start(struct recorder *r, int count, bool receives)
 {
     for (int i = 0; i < count; i++) {
@@ -296,7 +296,7 @@ static void requests_start(struct recorder *r, int count, bool receives)
 }
 
 /*
- * The requests are out of the table while MPI_Start runs. r->held has a place for each handle until
+ * The requests are out of the table while MPI_Start runs. r->held has them until
  * ictusi_tracer_note_started() puts them back.
  */
 int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *handles)
@@ -311,7 +311,7 @@ int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *h
             (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handles[i]), &r->held[i]);
         }
     }
-    /* What is sent happened when the call was entered, what is posted when it was left. */
+    /* Sends are recorded at the enter of the call, receives are posted at its leave. */
     requests_start(r, count, false);
     requests_start(r, count, true);
     return count;
@@ -331,8 +331,8 @@ void ictusi_tracer_note_started(struct recorder *r, int count, const MPI_Request
 }
 
 /*
- * Called with the handle as it was before the call, since MPI sets it to MPI_REQUEST_NULL. An
- * inactive persistent request completes at once with an empty status, and leaves nothing.
+ * Called with a copy of the handle, since MPI has set the original to MPI_REQUEST_NULL. An inactive
+ * persistent request completes at once with an empty status, and leaves no record.
  */
 static void request_note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
 {
@@ -354,8 +354,8 @@ static void request_note_done(struct recorder *r, MPI_Request handle, const MPI_
 }
 
 /*
- * Only for what was not complete: the test is recorded as one that found nothing. With several
- * threads the request is held by this one meanwhile, and the table has not got it.
+ * Called only for a request that was not complete: the test is recorded as unsuccessful. With
+ * several threads, this thread holds the request meanwhile, and it is not in the table.
  */
 void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
 {
@@ -367,12 +367,12 @@ void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
     }
     if (request->kind == REQUEST_FILE) {
         recorder_put1(r, RECORD_IO_TESTED, 0, request->root, request->id);
-    } else if (request->kind != REQUEST_NEIGHBORS) { /* that one stands for many */
+    } else if (request->kind != REQUEST_NEIGHBORS) { /* that one stands for many messages */
         recorder_put1(r, RECORD_TESTED, 0, 0, request->id);
     }
 }
 
-/* Freed while it is active, it completes without a word: its end is not recorded. */
+/* A request that is freed while active completes silently, so its end is not recorded. */
 void ictusi_tracer_note_request_free(MPI_Request handle)
 {
     struct trace_request freed;
@@ -383,7 +383,8 @@ void ictusi_tracer_note_request_free(MPI_Request handle)
 }
 
 /*
- * Whether it was cancelled in time is known at completion only (MPI_Test_cancelled in record_done).
+ * Whether the cancellation succeeded is known only at completion (MPI_Test_cancelled in
+ * record_done).
  */
 void ictusi_tracer_note_cancel(MPI_Request handle)
 {
@@ -394,8 +395,9 @@ void ictusi_tracer_note_cancel(MPI_Request handle)
 }
 
 /*
- * Take a request out of the table: as soon as MPI has completed it, another thread may be given its
- * handle. A persistent one keeps its handle and its place; what is held then only says so.
+ * Take a request out of the table, because as soon as MPI has completed it, another thread may be
+ * given its handle. A persistent request keeps its handle and its place; the copy held only shows
+ * that.
  */
 static void request_hold(MPI_Request handle, struct trace_request *held)
 {
@@ -409,9 +411,9 @@ static void request_hold(MPI_Request handle, struct trace_request *held)
 }
 
 /*
- * MPI overwrites the handles of what it completes, so a copy is made first. Held are they only
- * where several threads may call MPI: otherwise nobody can get the handle before this call is left,
- * and the table is the faster place.
+ * MPI overwrites the handles that it completes, so they are copied first. The requests are held
+ * only if several threads may call MPI. Otherwise nobody can get the handle before this call is
+ * left, and looking in the table is faster.
  */
 int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request *handles)
 {
@@ -425,7 +427,7 @@ int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request 
     return count;
 }
 
-/* Return those that the call did not complete; those that it did are not held any more. */
+/* Return the requests that the call did not complete; the others are no longer held. */
 void ictusi_tracer_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -435,8 +437,10 @@ void ictusi_tracer_return_handles(struct recorder *r, int count)
     }
 }
 
-/* Where nothing is held, its completion was recorded as it began: what the table has under its
- * handle now is another thread's. */
+/*
+ * If no request is held, its completion was recorded when it began. What the table now has under
+ * its handle belongs to another thread.
+ */
 static void request_note_kept(struct recorder *r, int index, const MPI_Status *status)
 {
     struct trace_request *held = &r->held[index];
@@ -449,13 +453,13 @@ static void request_note_kept(struct recorder *r, int index, const MPI_Status *s
 }
 
 /*
- * With MPI_ERR_IN_STATUS each status says what became of its own request; MPI_ERR_PENDING stands
- * for neither complete nor failed.
+ * With MPI_ERR_IN_STATUS, each status gives the result of its own request. MPI_ERR_PENDING means
+ * neither complete nor failed.
  */
 void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)
 {
     for (int i = 0; i < count; i++) {
-        /* The errors within statuses are set where the call itself failed, and only there. */
+        /* MPI sets the errors within statuses only if the call itself failed. */
         if (err == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
             request_note_kept(r, i, &statuses[i]);
         }
@@ -463,7 +467,7 @@ void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status
 }
 
 /*
- * index is MPI_UNDEFINED, which is negative, where no request was active. Beyond room nothing was
+ * index is MPI_UNDEFINED, which is negative, if no request was active. Beyond room, nothing was
  * kept.
  */
 void ictusi_tracer_note_any_done(struct recorder *r, int index, const MPI_Status *status)

@@ -32,16 +32,17 @@ void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win)
 }
 
 /*
- * The window of an operation that leaves a record, and its matching number. Operations have the
- * same number until something completes them all, and from then on the next one. A negative target
- * is MPI_PROC_NULL, which moves nothing.
+ * The window of an operation that is recorded, and its matching number. Operations share a number
+ * until something completes all of them; then the next number begins. A negative target is
+ * MPI_PROC_NULL, which moves nothing.
  */
 static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
     struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
     /*
-     * Pending first: a completion by another thread from then on finds it. One in between that has
-     * taken the mark away with the former number would leave the next one without a completion.
+     * pending is set first, so that a completion by another thread after that finds it. If such a
+     * completion comes in between, it clears the flag with the old number, and the next operation
+     * would never be completed; hence the loop.
      */
     if (window) {
         do {
@@ -52,7 +53,7 @@ static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *
     return window;
 }
 
-/* At the origin only: the target takes no part in the call. */
+/* Recorded only at the origin; the target takes no part in the call. */
 void ictusi_tracer_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
                             MPI_Datatype type)
 {
@@ -76,8 +77,8 @@ void ictusi_tracer_note_get(struct recorder *r, MPI_Win win, int target, int64_t
 }
 
 /*
- * OTF2 has bytes sent and bytes received: an accumulate only sends; fetch operations bring as much
- * back.
+ * OTF2 has bytes sent and bytes received. An accumulate only sends; fetch operations return as
+ * many.
  */
 void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
                                int64_t count, MPI_Datatype type)
@@ -92,8 +93,8 @@ void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum
 }
 
 /*
- * Without an operation since the last time there is nothing to complete. Of threads that come here
- * at once one alone records it.
+ * Without an operation since the last completion, there is nothing to complete. If several threads
+ * come here at the same time, only one of them records it.
  */
 void ictusi_tracer_note_rma_done(struct recorder *r, MPI_Win win)
 {
@@ -111,7 +112,7 @@ void ictusi_tracer_note_lock(struct recorder *r, MPI_Win win, int target, bool e
     }
 }
 
-/* RMA_ALL stands for all targets: a record each would be thousands a call. */
+/* RMA_ALL stands for all targets, because one record each would mean thousands per call. */
 void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
@@ -120,7 +121,7 @@ void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win)
     }
 }
 
-/* The operations are complete at the unlock, so their completion comes first in the record. */
+/* The operations are complete at the unlock, so their completion is recorded first. */
 void ictusi_tracer_note_unlock(struct recorder *r, MPI_Win win, int target)
 {
     const struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
@@ -140,9 +141,9 @@ void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win)
 }
 
 /*
- * Ranks of the group, translated to those of the window; MPI_UNDEFINED, which is negative, stands
- * for none. The group may be freed by the program right after the call, so that this cannot wait
- * until the end.
+ * The ranks of a group in the window's communicator. A process outside it becomes MPI_UNDEFINED,
+ * which is negative. The program may free the group right after the call, so this cannot be done at
+ * the end of the epoch.
  */
 static struct window_peers peers_of(MPI_Win win, MPI_Group group)
 {
@@ -165,8 +166,8 @@ static struct window_peers peers_of(MPI_Win win, MPI_Group group)
 }
 
 /*
- * A record for each peer; word: its word 1. One record for each peer, since each pair synchronises
- * by itself: a target waits for its origins only.
+ * Write one record for each peer, with `word` as word 1, because each pair synchronises separately:
+ * a target waits only for its own origins.
  */
 static void rma_note_peers(struct recorder *r, const struct trace_window *window,
                            const struct window_peers *peers, enum record_kind kind, uint64_t word)
@@ -191,12 +192,15 @@ void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
     if (window) {
         peers_forget(&window->exposed);
         window->exposed = peers_of(win, origins);
-        /* No notice: MPI may let an origin go on, and even complete, before it is here. */
+        /*
+         * This is not a notification: MPI may let an origin continue, and even complete, before
+         * this process is here.
+         */
         rma_note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_POSTED);
     }
 }
 
-/* The targets are kept until MPI_Win_complete, which names none. */
+/* The targets are kept until MPI_Win_complete, which does not name them. */
 void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
@@ -206,7 +210,7 @@ void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
     }
 }
 
-/* A target may have its notice, and leave MPI_Win_wait, before the origin is back here. */
+/* A target may receive its notification, and leave MPI_Win_wait, before the origin returns here. */
 void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
@@ -224,7 +228,7 @@ void ictusi_tracer_note_completed(struct recorder *r, MPI_Win win)
     }
 }
 
-/* What was exposed by MPI_Win_post is closed, and each origin's notice has come. */
+/* The exposure by MPI_Win_post has ended, and each origin's notification has arrived. */
 void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The records of one-sided communication. Operations of a window share a matching number until
- * they are completed by a fence, an unlock, a flush or the end of an access epoch.
+ * The records of one-sided communication. The operations of a window share a matching number until
+ * a fence, an unlock, a flush or the end of an access epoch completes them.
  */
 #ifndef ICTUS_TRACER_RMA_H
 #define ICTUS_TRACER_RMA_H
@@ -18,13 +18,16 @@ void ictusi_tracer_note_get(struct recorder *r, MPI_Win win, int target, int64_t
                             MPI_Datatype type);
 void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
                                int64_t count, MPI_Datatype type);
-/* The operations since the last completion are complete. */
+/* All operations since the last completion are complete. */
 void ictusi_tracer_note_rma_done(struct recorder *r, MPI_Win win);
 void ictusi_tracer_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive);
 void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win);
 void ictusi_tracer_note_unlock(struct recorder *r, MPI_Win win, int target);
 void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win);
-/* Epochs of groups: who was told that the memory is free to use or not used any more, who told. */
+/*
+ * Group epochs: which processes were notified, or sent a notification, that the memory may be used
+ * or is no longer used.
+ */
 void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins);
 void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets);
 void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win);  /* before MPI does */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ticks of a record are, and how they become nanoseconds of the local source. */
+/* The kinds of ticks in records, and their conversion to nanoseconds of the local source. */
 #ifndef ICTUS_TRACER_SCALE_H
 #define ICTUS_TRACER_SCALE_H
 
@@ -11,7 +11,7 @@ enum tick_kind {
     TICKS_TSC        /* the bare counter */
 };
 
-/* How ticks become nanoseconds of the local source: ns = anchor_ns + (ticks - anchor) * mult. */
+/* The conversion of ticks: ns = anchor_ns + (ticks - anchor_ticks) * multiplier. */
 struct tick_scale {
     enum tick_kind kind;
     uint64_t anchor_ticks;
@@ -22,7 +22,7 @@ struct tick_scale {
 enum { TICK_SHIFT = 48 };
 
 /*
- * The local source's nanoseconds of a tick. The product takes 128 bits: in 64 it would overflow
+ * The local source's nanoseconds at a tick. The product needs 128 bits: in 64 it would overflow
  * after some microseconds.
  */
 static inline int64_t ticks_to_ns(const struct tick_scale *scale, uint64_t ticks)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting what keeps MPI open, and a session of the tracer's own beside the program's. */
+/* Counts what keeps MPI open, and holds a session of the tracer's own besides the program's. */
 #include "tracer/sessions.h"
 
 #include "sync/clock.h"
@@ -8,8 +8,8 @@
 #include "tracer/tracer.h"
 
 /*
- * MPI libraries may open sessions of their own within calls: depth tells the program's calls from
- * those.
+ * MPI libraries may open sessions of their own within calls. The depth distinguishes the program's
+ * calls from those.
  */
 static __thread unsigned sessions_depth __attribute__((tls_model("initial-exec")));
 
@@ -23,8 +23,8 @@ void ictusi_sessions_enter(void)
 static const char all_processes[] = "mpi://WORLD";
 
 /*
- * The group by which the archive numbers processes. It must not come from a session of the
- * program's, which may end long before the last of them. Local.
+ * Open a session for the group by which the archive numbers processes. The group must not come from
+ * a session of the program, which may end long before the last one. Local.
  */
 static void sessions_attach(struct tracer *t)
 {
@@ -35,7 +35,10 @@ static void sessions_attach(struct tracer *t)
     (void)REAL(Group_from_session_pset)(t->session, all_processes, &t->world);
 }
 
-/* MPI is left by the process once no session is open: ours must not be the last. Local. */
+/*
+ * MPI is finalized in the process when no session is open, so the tracer's must not be the last.
+ * Local.
+ */
 static void sessions_detach(struct tracer *t)
 {
     if (t->session != MPI_SESSION_NULL) {
@@ -46,9 +49,9 @@ static void sessions_detach(struct tracer *t)
 }
 
 /*
- * How many processes the job has, as far as the process's launcher told it. Local. Of the
- * launcher's set, because a communicator of fewer processes must not start the tracer: the others
- * would wait for it in vain.
+ * The number of processes in the job, as far as the launcher has told this process. Local. A
+ * communicator with fewer processes must not start the tracer, because it would wait for the others
+ * forever.
  */
 static int sessions_count_processes(void)
 {
@@ -66,19 +69,19 @@ static int sessions_count_processes(void)
     return size;
 }
 
-/* As the processes of the set are numbered, whatever the order of those in all. */
+/* The processes are numbered as in the set, whatever their order in `all`. */
 void ictusi_sessions_meet(MPI_Comm all)
 {
     struct tracer *t = &ictusi_tracer;
     int rank = 0;
     t->in_sessions = true;
-    t->multiple = true; /* what each session was granted is known to nobody */
+    t->multiple = true; /* the thread level of each session is not known */
     sessions_attach(t);
     (void)REAL(Group_rank)(t->world, &rank);
     (void)REAL(Comm_split)(all, 0, rank, &t->comm);
 }
 
-/* The clock was synchronised where all were together, which they need not be again. */
+/* The clock was synchronised while all processes were together, which may never happen again. */
 void ictusi_sessions_settle(bool begun)
 {
     struct tracer *t = &ictusi_tracer;
@@ -86,7 +89,7 @@ void ictusi_sessions_settle(bool begun)
         return;
     }
     struct recorder *const was = ictusi_tracer_active;
-    ictusi_tracer_active = NULL; /* the clock's calls are not the program's */
+    ictusi_tracer_active = NULL; /* the clock's own calls are not the program's */
     if (begun) {
         ictusi_clock_settle(t->clock);
     } else {
@@ -103,10 +106,10 @@ void ictusi_sessions_settle(bool begun)
 }
 
 /*
- * A call has returned, after which one more is open than was counted before, or not. Calls of MPI's
- * within the call count for nothing: only the outermost one does. Locked, as sessions may be opened
- * and closed by several threads. The tracer's own session is opened when the first one of the
- * program is, since MPI may have been left and begun anew in between.
+ * A call has returned, after which one more session is open than counted before, or not. Only the
+ * outermost call counts; calls that MPI makes within it do not. Locked, because several threads may
+ * open and close sessions. The tracer's own session is opened with the program's first one, because
+ * MPI may have been finalized and started again in between.
  */
 static void sessions_return(bool one_more)
 {
@@ -139,15 +142,15 @@ void ictusi_sessions_closing(void)
     (void)pthread_mutex_unlock(&t->lock);
 }
 
-/* It was counted as closed before the call; one that failed has left it open. */
+/* It was counted as closed before the call. If the call failed, it is still open. */
 void ictusi_sessions_closed(int err)
 {
     sessions_return(err != MPI_SUCCESS);
 }
 
 /*
- * The first communicator of all processes is where the tracer begins: its members can be brought
- * together there.
+ * Tracing begins at the first communicator of all processes, because there they can be
+ * synchronised.
  */
 void ictusi_sessions_made(struct begin_call begin, int err, const MPI_Comm *comm, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the ICTUS_TRACE_* variables. */
+/* Reads the ICTUS_TRACE_* variables. */
 #include "tracer/settings.h"
 
 #include <ictus/text.h>
@@ -64,7 +64,7 @@ static int setting_read(const struct setting_row *row, const char *text, char *m
     return ICTUS_OK;
 }
 
-/* @param value: the member's, whatever its type */
+/* @param value: becomes the member's value, whatever its type */
 static int settings_read_number(const struct setting_row *row, const char *text, void *member,
                                 double *value)
 {
@@ -118,7 +118,10 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* `ictus trace` sets every variable of a number, also where the option was not given. */
+/*
+ * Whether a setting has its default: `ictus trace` sets every numeric variable, even without the
+ * option.
+ */
 static bool setting_is_default(const struct setting_row *row, const char *given)
 {
     struct trace_settings scratch;
@@ -147,7 +150,10 @@ size_t ictusi_settings_lines(char *text, size_t room)
     return used;
 }
 
-/* Windows are mapped: whole pages, and not so few that a thread maps all the time. */
+/*
+ * Windows are mapped, so they are whole pages, and large enough that a thread does not map all the
+ * time.
+ */
 enum { WINDOW_STEP = 65536 };
 
 uint64_t ictusi_settings_windows(const struct trace_settings *settings)

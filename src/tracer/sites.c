@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbering call sites, and saying in the log where they are. */
+/* Numbers call sites, and logs where they are. */
 #include "tracer/sites.h"
 
 #include "tracer/frames.h"
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 /*
- * A place in the binding is in its slot with this bit, which no address of an x86-64 program has,
- * so that sites_number() never takes it for the program's; its number is how many words further up
- * the binding's own caller is.
+ * A place in the Fortran binding is stored with this bit, which no address of an x86-64 program
+ * has, so that sites_number() never takes it for a place of the program. Its number is the distance
+ * in words to the return address of the binding's own caller.
  */
 #ifdef __x86_64__
 #define SITE_PASSED (UINT64_C(1) << 47)
@@ -25,13 +25,13 @@
 #endif
 #define SITE_NUMBER_MASK ((UINT64_C(1) << SITE_NUMBER_BITS) - 1)
 
-/* How many functions of the binding call each other before they call MPI's. */
+/* How many functions of the binding may call each other before they call MPI. */
 enum { SITE_DEPTH = 8 };
 
 /*
- * Whether an object is an MPI library's binding to Fortran: it has a name of its own for PMPI_Init,
- * as no tool has one. Others are not asked, since that would change what dlerror() tells the
- * program.
+ * Whether an object is an MPI library's Fortran binding: it has its own name for PMPI_Init, which
+ * no tool has. Objects with unlikely names are not searched, because that would change what
+ * dlerror() returns to the program.
  */
 static bool site_in_binding(const struct link_map *map)
 {
@@ -54,8 +54,8 @@ static bool site_in_binding(const struct link_map *map)
 }
 
 /*
- * The object that a call is in which returns to an address. That may be the first after its
- * function, if the call never returns: look one before.
+ * The object that contains the call returning to an address. If the call never returns, the return
+ * address may already belong to the next function, so the address before it is looked up.
  */
 static const struct link_map *site_object(uint64_t address)
 {
@@ -66,7 +66,10 @@ static const struct link_map *site_object(uint64_t address)
                : NULL;
 }
 
-/* How many words up from a place in the binding its caller is; -1: it is not there, or unknown. */
+/*
+ * The distance in words from a place in the binding to its caller's return address; -1: the place
+ * is not in the binding, or the distance is unknown.
+ */
 static int64_t site_words(uint64_t address)
 {
     const struct link_map *map = site_object(address);
@@ -74,7 +77,7 @@ static int64_t site_words(uint64_t address)
     return words < 1 << SITE_NUMBER_BITS ? words : -1;
 }
 
-/* File and offset, as addr2line and its like want them. */
+/* Log the file and offset, as addr2line and similar tools need them. */
 static void site_log(uint64_t number, uint64_t address)
 {
     char program[4096];
@@ -96,8 +99,8 @@ static void site_log(uint64_t number, uint64_t address)
 }
 
 /*
- * What a new place's slot is to hold; 0: no number is left. Where no number is left, `last` is kept
- * at the end, so that it does not run over after 2^64 calls.
+ * The contents of a new place's slot; 0: no number is left. In that case `last` is kept at the end,
+ * so that it does not overflow after 2^64 calls.
  */
 static uint64_t site_value(struct sites *sites, uint64_t address)
 {
@@ -114,9 +117,9 @@ static uint64_t site_value(struct sites *sites, uint64_t address)
 }
 
 /*
- * A place's slot, made where there is none; 0: it can have none. Slots go from 0 to their value
- * once and never change, so that a relaxed load is enough: the value is all there is. A number that
- * was drawn by the thread that loses the exchange stays unused.
+ * The slot of a place, which is made if there is none; 0: no number is left. A slot changes from 0
+ * to its value once and never again, so a relaxed load is sufficient: the value is all there is. A
+ * number drawn by a thread that loses the exchange remains unused.
  */
 static uint64_t sites_entry(struct sites *sites, uint64_t address)
 {
@@ -144,8 +147,8 @@ static uint64_t sites_entry(struct sites *sites, uint64_t address)
 }
 
 /*
- * address is where MPI's function returns to, stack its caller's stack pointer at that moment. Each
- * round that ends in the binding goes one function further up, at most SITE_DEPTH of them.
+ * address is the return address of MPI's function, and stack its caller's stack pointer at that
+ * moment. Each round that ends in the binding moves up by one function, at most SITE_DEPTH times.
  */
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address, const void *stack)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call sites: the places in the program that call MPI, each known by the address to which the call
- * returns. A record has a place's number; the log says once, when the place is first seen, which
- * file was mapped there and at which offset, so that nothing must be resolved while the program
- * runs, and what was loaded later or unloaded again is known all the same.
+ * Call sites: the places in the program that call MPI, each identified by the return address of the
+ * call. Records contain the number of a place. When a place is first seen, the log states which
+ * file was mapped there and at which offset. So nothing has to be resolved while the program runs,
+ * and files that were loaded later or unloaded again are also known.
  *
- * A Fortran program's calls come through the MPI library's binding, whose functions are no places
- * of the program: a place there leads to the one from which the binding was called, as far up the
- * stack as its frame is large.
+ * A Fortran program calls MPI through the library's binding, whose functions are not places of the
+ * program. A place there is replaced by the one that called the binding, which is found on the
+ * stack by the size of the binding's frame.
  */
 #ifndef ICTUS_TRACER_SITES_H
 #define ICTUS_TRACER_SITES_H
@@ -15,12 +15,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Numbers have 16 bits; 0 stands for a place that is not known. Slots: of a table half full. */
+/* Numbers have 16 bits; 0 is an unknown place. The table of slots is at most half full. */
 enum { SITE_NUMBERS = 1 << 13, SITE_SLOT_BITS = 14, SITE_NUMBER_BITS = 16 };
 
 /*
- * SITE_FROM() says where the function that it stands in was called from. On x86-64 that is the
- * stack as the caller finds it again, below which is the address to which the function returns.
+ * SITE_FROM() tells where the function that uses it was called from. On x86-64 that is the caller's
+ * stack pointer after the return; the return address is just below it.
  */
 #ifdef __x86_64__
 #define SITE_FROM() __builtin_dwarf_cfa()
@@ -39,12 +39,12 @@ static inline uint64_t site_address(const void *from)
 
 struct sites {
     _Atomic uint64_t slots[1 << SITE_SLOT_BITS]; /* address << 16 | number, see sites.c; 0: free */
-    _Atomic uint32_t last;                       /* number given */
+    _Atomic uint32_t last;                       /* number assigned */
 };
 
 /*
- * The slow path of sites_number(): a place that is not in its first slot, perhaps a new one, or one
- * in the Fortran binding, which without the stack has no number.
+ * The slow path of sites_number(): the place is not in its first slot, or is new, or is in the
+ * Fortran binding. Without the stack, a place in the binding has no number.
  */
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address, const void *stack);
 
@@ -54,9 +54,9 @@ static inline uint64_t sites_slot(uint64_t address)
 }
 
 /*
- * The number of the place to which a call returns. Addresses of programs have 48 bits at most.
- * @param stack  as the caller finds it then, or NULL; looked at only if the place is in the Fortran
- * binding
+ * The number of the place that a call returns to. Addresses of programs have at most 48 bits.
+ * @param stack  the caller's stack pointer after the return, or NULL; used only if the place is in
+ * the Fortran binding
  */
 static inline uint64_t sites_number(struct sites *sites, uint64_t address, const void *stack)
 {

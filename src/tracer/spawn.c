@@ -14,9 +14,9 @@
 static const char spawn_key[] = "env";
 
 /*
- * Lines for a trace after those that the program gave itself. It knows best what its processes may
- * preload: a value that names LD_PRELOAD is left alone.
- * @return false: there is no room in the value of an info
+ * Append the lines for a trace to those that the program has set. The program knows best what its
+ * processes may preload, so a value with LD_PRELOAD is left unchanged. @return false: the value of
+ * an info has no room for them
  */
 static bool spawn_write_lines(char *text, size_t room)
 {
@@ -34,8 +34,10 @@ static bool spawn_write_lines(char *text, size_t room)
     return ictusi_settings_lines(text + used, room - used) < room - used;
 }
 
-/* Whether this process, which alone may look at the info, is being traced, with its recording
- * switched on or off. */
+/*
+ * Whether this process is the root, which alone may read the info, and is being traced, with
+ * recording switched on or off.
+ */
 static bool spawn_is_traced(int root, MPI_Comm comm)
 {
     int rank = MPI_PROC_NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Synchronising again while the program runs, at collectives of MPI_COMM_WORLD: the one place
- * where all processes are known to be. All must decide alike without a message at every call, so
- * the root's clock is asked (by a broadcast) only at calls whose number all know beforehand: from
- * the rate of calls since the last question, four questions an interval.
+ * Synchronises again while the program runs, at collectives of MPI_COMM_WORLD: the only place where
+ * all processes are known to be. All must decide alike, without a message in every call. So the
+ * root's clock is consulted (by a broadcast) only at calls whose number all know in advance from
+ * the rate of calls since the last time, four times per interval.
  */
 #include "tracer/collective.h"
 
@@ -13,8 +13,9 @@
 enum { QUESTIONS = 4 };
 
 /*
- * How many world collectives from now the next question comes. Decided by the root.
- *     distance = calls * (interval / 4) / since      (calls a second times seconds)
+ * How many world collectives from now the root is consulted again; the root decides:
+ *
+ *     distance = calls * (interval / 4) / since      (calls per second times seconds)
  */
 static uint64_t sweeps_next_distance(const struct tracer *t, double since_s, uint64_t calls)
 {
@@ -23,7 +24,7 @@ static uint64_t sweeps_next_distance(const struct tracer *t, double since_s, uin
         return calls + 1;
     }
     const double wanted = (double)calls * interval_s / since_s;
-    /* A rate that rises must not be trusted far ahead. */
+    /* A rising rate must not be extrapolated far. */
     const double most = 4.0 * (double)calls + 1.0;
     const double distance = wanted < most ? wanted : most;
     return distance < 1.0 ? 1 : (uint64_t)distance;

@@ -9,10 +9,11 @@
 enum { BUCKET_KEYS = 7 };
 
 /*
- * One cache line: how many keys were pushed beyond this bucket, and its own keys. An
- * open-addressing table without locks, for calls of any thread: find and take by loads, put by one
- * exchange. It never grows, because moving entries would need everybody to wait; what finds no room
- * is counted by the caller. The values lie apart, so that a search touches one cache line a bucket.
+ * A bucket of one cache line: its keys, and the number of keys that were pushed beyond it because
+ * it was full. This is an open-addressing table without locks, for calls from any thread: find and
+ * take use loads, put one exchange. It never grows, because moving entries would require everybody
+ * to wait; the caller counts what finds no room. The values are stored separately, so that a search
+ * touches one cache line per bucket.
  */
 struct table_bucket {
     _Atomic uint64_t passed;
@@ -20,9 +21,9 @@ struct table_bucket {
 };
 
 /*
- * Handles are indices or addresses of equal objects, so their low bits take few values, and the
- * bucket's number is made of low bits: let all bits of the key reach them (half of MurmurHash3's
- * last step, which is a permutation).
+ * Spread all bits of the key. Handles are indices or addresses of objects of equal size, so their
+ * low bits take few values, but the low bits select the bucket. (Half of MurmurHash3's last step,
+ * which is a permutation.)
  */
 static uint64_t key_scramble(uint64_t key)
 {
@@ -42,7 +43,7 @@ size_t ictusi_table_slots(size_t bytes, size_t value_bytes)
     return buckets * BUCKET_KEYS;
 }
 
-/* Pages take memory only once they are touched, so that a large table costs what it holds. */
+/* Pages take memory only when touched, so a large table costs only what it holds. */
 int ictusi_table_init(struct table *table, size_t slots, size_t value_bytes)
 {
     uint64_t buckets = 1;
@@ -71,7 +72,7 @@ void ictusi_table_fini(struct table *table)
     }
 }
 
-/* The kernel gives back pages of zeros, which are free slots. */
+/* The kernel replaces the pages by zeros, which are free slots. */
 void ictusi_table_clear(struct table *table)
 {
     (void)madvise(table->buckets, table->mapped_bytes, MADV_DONTNEED);
@@ -82,7 +83,7 @@ static void *value_at(const struct table *table, uint64_t bucket, int slot)
     return table->values + (bucket * BUCKET_KEYS + (uint64_t)slot) * table->value_bytes;
 }
 
-/* All seven keys are in one cache line, so that they are compared in turn and not searched. */
+/* All seven keys are in one cache line, so they are compared one after the other. */
 static int table_slot_of(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {
@@ -94,10 +95,11 @@ static int table_slot_of(struct table_bucket *bucket, uint64_t key)
 }
 
 /*
- * Bucket and slot of a key. It lies in the first bucket, from its own on, that had room when it
- * came; so the search ends at one beyond which no key that is still there has been pushed. Without
- * that count a miss, which every untracked request is, would go on to the next empty bucket, and
- * keys that are taken out would have to leave marks behind. @return whether it is there
+ * Find the bucket and slot of a key. A key is in the first bucket, starting at its own, that had
+ * room when it was inserted. So the search can end at a bucket beyond which no key that still
+ * exists has been pushed. Without that count, a miss, which every untracked request is, would
+ * continue to the next bucket with a free slot, and removed keys would have to leave marks. @return
+ * whether it was found
  */
 static bool table_locate(const struct table *table, uint64_t key, uint64_t *bucket, int *slot)
 {
@@ -124,7 +126,7 @@ void *ictusi_table_find(const struct table *table, uint64_t key)
     return table_locate(table, key, &bucket, &slot) ? value_at(table, bucket, slot) : NULL;
 }
 
-/* Count a key in or out of the buckets before the one that holds it. */
+/* Add a key to, or remove it from, the counts of the buckets before the one that contains it. */
 static void table_count_passed(struct table *table, uint64_t key, uint64_t last, uint64_t step)
 {
     for (uint64_t at = key_scramble(key) & table->mask; at != last; at = (at + 1) & table->mask) {
@@ -132,7 +134,7 @@ static void table_count_passed(struct table *table, uint64_t key, uint64_t last,
     }
 }
 
-/* Slots are claimed by exchange, since several threads may put different keys into one bucket. */
+/* Slots are claimed by exchange, because several threads may put different keys into one bucket. */
 static int bucket_claim(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {
@@ -146,7 +148,7 @@ static int bucket_claim(struct table_bucket *bucket, uint64_t key)
 }
 
 /*
- * The value is written by the caller after the slot is claimed: safe, since nobody else has the
+ * The caller writes the value after the slot is claimed. This is safe, since nobody else has the
  * handle yet.
  */
 void *ictusi_table_put(struct table *table, uint64_t key)
@@ -159,7 +161,10 @@ void *ictusi_table_put(struct table *table, uint64_t key)
     for (uint64_t tries = 0; tries <= table->mask; tries++) {
         const int slot = bucket_claim(&table->buckets[at], key);
         if (slot >= 0) {
-            /* Until it is counted others may miss it: they cannot have its handle from MPI yet. */
+            /*
+             * Until it is counted, others may miss it, but MPI cannot have given them its handle
+             * yet.
+             */
             table_count_passed(table, key, at, 1);
             return value_at(table, at, slot);
         }
@@ -169,8 +174,8 @@ void *ictusi_table_put(struct table *table, uint64_t key)
 }
 
 /*
- * The counts go down before the slot becomes free: a search that misses it meanwhile is for a key
- * that is being taken out, which MPI allows one thread only.
+ * The counts decrease before the slot becomes free. A search that misses the key meanwhile would be
+ * for a key that is being removed, and MPI allows only one thread to do that.
  */
 bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
 {
@@ -179,7 +184,7 @@ bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
     if (!table_locate(table, key, &bucket, &slot)) {
         return false;
     }
-    /* The value first: as soon as the key is gone another thread may claim the slot. */
+    /* The value is copied first, because once the key is gone another thread may claim the slot. */
     if (copy) {
         memcpy(copy, value_at(table, bucket, slot), table->value_bytes);
     }

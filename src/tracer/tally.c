@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting calls of collectives in a mapped file. */
+/* Counts calls of collectives in a mapped file. */
 #include "tracer/tally.h"
 
 #include "tracer/functions.h"
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * Read while the process may write: the number first and again last. Whoever writes takes it away
- * first and stores it last, so that two equal numbers have one row between them.
+ * Read a row while the process may be writing it: the number is read first and again last. The
+ * writer clears the number first and stores it last, so two equal numbers enclose a consistent row.
  */
 bool ictusi_tally_read(const struct tally_row *row, struct tally_row *copy)
 {
@@ -27,13 +27,15 @@ bool ictusi_tally_read(const struct tally_row *row, struct tally_row *copy)
 }
 
 /*
- * Raise the level until there is room: what is too low goes, the others move up. About half goes at
- * each level; where chance keeps all of them, the next level decides. A reader may meanwhile see a
- * row twice or not at all, but never one that is neither. Sampling by level: a call is kept if its
- * number's height (trailing zeros of a scrambled number, so that a height of at least h has a
- * probability of 2^-h) reaches the site's level, or if it follows one that is kept, which is what
- * autocorrelation of neighbours needs. Heights depend on the number alone: all processes keep the
- * same calls without a word to each other, and their rows can be matched.
+ * Raise the level until there is room. Rows below the level are removed, and the others move up.
+ * About half of them go at each level; if by chance none does, the next level decides. A reader may
+ * meanwhile see a row twice or not at all, but never a mixture.
+ *
+ * Sampling by level: a call is kept if the height of its number reaches the site's level (the
+ * height is the number of trailing zeros of a scrambled number, so a height of at least h has a
+ * probability of 2^-h), or if it follows a kept call, which the autocorrelation of consecutive
+ * calls needs. Heights depend only on the number. So all processes keep the same calls without
+ * communication, and their rows can be matched.
  */
 static void site_thin(struct tally_site *s)
 {
@@ -70,10 +72,10 @@ void ictusi_tally_keep(struct tally_site *s, const struct tally_row *row)
 }
 
 /*
- * A new site, touched so that no call pays for it later. NULL: no room, in the file or on its disk.
- * The key is written before the count that makes the site visible (release): a reader of the file
- * that sees the count sees the key. posix_fallocate() because a hole on a full disk would be a
- * SIGBUS in the program.
+ * Make a new site, with its memory touched so that no later call pays for it. NULL: no room in the
+ * file or on its disk. The key is written before the count that makes the site visible (release),
+ * so a reader of the file that sees the count also sees the key. posix_fallocate() is used because
+ * a hole on a full disk would be a SIGBUS in the program.
  */
 static struct tally_site *site_make(struct tally *t, const struct tally_key *key)
 {
@@ -92,14 +94,14 @@ static struct tally_site *site_make(struct tally *t, const struct tally_key *key
 }
 
 /*
- * Linear probing; slots are never emptied, so that a search may stop at the first empty one. The
- * release store publishes the site's contents to searches without the lock.
+ * Linear probing. Slots are never emptied, so a search may stop at the first empty one. The release
+ * store publishes the site's contents to searches without the lock.
  */
 static struct tally_site *site_insert(struct tally *t, const struct tally_key *key, uint64_t at)
 {
     struct tally_site *s = NULL;
     (void)pthread_mutex_lock(&t->lock);
-    /* Another thread may have filled the place, even with this key. */
+    /* Another thread may have filled the slot, perhaps with this key. */
     for (s = t->slots[at]; s && !tally_key_equal(&s->key, key); s = t->slots[at]) {
         at = (at + 1) % TALLY_SLOTS;
     }
@@ -112,8 +114,8 @@ static struct tally_site *site_insert(struct tally *t, const struct tally_key *k
 }
 
 /*
- * Found without a lock, since a slot that is filled never changes. A lock is taken only to fill
- * one, and the slot is looked at again under it.
+ * Sites are found without a lock, since a filled slot never changes. The lock is taken only to fill
+ * a slot, which is then examined again.
  */
 struct tally_site *ictusi_tally_find(struct tally *t, const struct tally_key *key)
 {
@@ -123,15 +125,15 @@ struct tally_site *ictusi_tally_find(struct tally *t, const struct tally_key *ke
             return s;
         }
         if (!s) {
-            /* Slots are four times the sites: there is always a free one. */
+            /* There are four times as many slots as sites, so there is always a free one. */
             return t->image->sites < TALLY_SITES ? site_insert(t, key, at) : NULL;
         }
     }
 }
 
 /*
- * The file is as long as the image from the start, but sparse: sites take space as they are made.
- * The magic is written last, so that a follower does not read a header that is half there.
+ * The file has the length of the image from the start, but is sparse: sites take space as they are
+ * made. The magic is written last, so that a reader does not use an incomplete header.
  */
 int ictusi_tally_create(struct tally *t, const char *path, struct ictus_why *why)
 {

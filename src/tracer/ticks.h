@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is stamped on a record: ticks of the local source, read in the cheapest way there is.
- * The counter is read bare (its conversion to the source's nanoseconds is a multiplication that
- * can wait); other sources are read through the clock.
+ * Reads the ticks for records: the local source, in the cheapest available way. A counter is read
+ * directly, because its conversion to the source's nanoseconds is a multiplication that can be done
+ * later. Other sources are read through the clock.
  */
 #ifndef ICTUS_TRACER_TICKS_H
 #define ICTUS_TRACER_TICKS_H

@@ -21,7 +21,7 @@ struct tracer ictusi_tracer = {
 __thread struct recorder *ictusi_tracer_self __attribute__((tls_model("initial-exec")));
 __thread struct recorder *ictusi_tracer_active __attribute__((tls_model("initial-exec")));
 
-/* A recorder of the process; one that has no file is its thread's, and known while that lives. */
+/* Make a recorder of the process. One without a file belongs to its thread and ends with it. */
 static struct recorder *recorder_make(struct tracer *t)
 {
     const uint64_t window = ictusi_settings_window(&t->settings, t->windows_left);
@@ -38,7 +38,7 @@ static struct recorder *recorder_make(struct tracer *t)
     return r;
 }
 
-/* What its calls were is forgotten, but not how many they were. */
+/* Free a recorder without a file. Only the number of its lost calls is kept. */
 static void recorder_drop_bare(struct tracer *t, struct recorder *r)
 {
     (void)pthread_mutex_lock(&t->lock);
@@ -98,8 +98,8 @@ struct recorder *ictusi_tracer_join(void)
 }
 
 /*
- * A recorder with a file is kept for the next thread, so that a program that starts threads again
- * and again does not have as many files. One without is freed.
+ * A recorder with a file is kept for the next thread, so that a program that keeps starting threads
+ * does not get as many files. A recorder without a file is freed.
  */
 void ictusi_tracer_thread_ended(void *recorder)
 {
@@ -125,7 +125,7 @@ void ictusi_tracer_unusual(struct recorder *r, unsigned function)
     if (now == FILTER_HIDDEN) {
         ictusi_recorder_divert(r, AFTER_HIDDEN);
     } else if (now == FILTER_FRESH) {
-        /* Two threads may log it at once; that does no harm. */
+        /* Two threads may both log it, which does no harm. */
         ictusi_tracer_log("F\t%u", function);
         atomic_store_explicit(wanted, FILTER_ON, memory_order_relaxed);
     }
@@ -146,8 +146,8 @@ void ictusi_tracer_after(struct recorder *r)
 }
 
 /*
- * Each thread leaves a mark of its own, before the first call that it does not record or records
- * again: only so can a reader tell which of its calls may be missing.
+ * Each thread writes a mark of its own before the first call that it no longer records, or records
+ * again. Only this shows a reader which of the thread's calls may be missing.
  */
 void ictusi_tracer_switched(struct recorder *r, bool muted)
 {
@@ -166,17 +166,17 @@ void ictusi_tracer_switched(struct recorder *r, bool muted)
     r->muted = muted;
 }
 
-/* Other threads notice before their next call. */
+/* Other threads notice the change before their next call. */
 void ictusi_tracer_mute(bool muted)
 {
     atomic_store(&ictusi_tracer.muted, muted);
-    /* Within a call, as from a callback, the thread notices at its next one. */
+    /* Within a call, as from a callback, the thread notices it at its next call. */
     if (ictusi_tracer_active) {
         trace_notice_switch(ictusi_tracer_active);
     }
 }
 
-/* Keep text for when there is a file, or room on its disk. */
+/* Keep text until there is a file, or room on its disk. */
 static void tracer_log_keep(struct tracer *t, const char *text, size_t length)
 {
     char *all = realloc(t->kept_log, t->kept_bytes + length);
@@ -187,7 +187,7 @@ static void tracer_log_keep(struct tracer *t, const char *text, size_t length)
     }
 }
 
-/* Beyond the limit of a process's files the kernel would end the program by SIGXFSZ. */
+/* Beyond the limit on file sizes (RLIMIT_FSIZE) the kernel would end the program by SIGXFSZ. */
 static bool tracer_log_may_grow(uint64_t bytes)
 {
     struct rlimit limit;
@@ -196,9 +196,9 @@ static bool tracer_log_may_grow(uint64_t bytes)
 }
 
 /*
- * The disk may be full from the next line on, by others' files or by our own events. What says what
- * the last events mean, and how many calls were lost, has its room before. Where that cannot be had
- * the line itself may still fit.
+ * Other files or the events may fill the disk at any time. The log's last lines say what the last
+ * events mean and how many calls were lost, so space for them is reserved in advance. If that
+ * fails, the line itself may still fit.
  */
 static void tracer_log_reserve(struct tracer *t)
 {
@@ -210,7 +210,7 @@ static void tracer_log_reserve(struct tracer *t)
     }
 }
 
-/* @return the bytes written */
+/* @return the number of bytes written */
 static size_t tracer_log_write(struct tracer *t, const char *text, size_t length)
 {
     if (t->log_fd < 0 || !tracer_log_may_grow(t->log_bytes + length)) {
