@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrival patterns by name: a library of shapes, and those of applications. */
+/* Arrival patterns by name: a library of shapes, and patterns of applications. */
 #include "arrival/arrival.h"
 
 #include "core/random.h"
@@ -14,13 +14,13 @@
 #include <string.h>
 
 /*
- * A shape says for each process which part of the spread it comes late:
+ * A shape gives, for each process, the share of the spread by which it is late:
  *
  *     delay = spread * part(place, rng),     place = rank / (size - 1)
  *
- * so place is 0 for the first rank and 1 for the last. Each process computes its own part and no
- * process asks another, so rng is seeded by rank and repetition: a shape is the same in any order
- * of measurement, and with the same seed in any launch.
+ * so place is 0 for the first rank and 1 for the last. Each process computes its own part without
+ * asking others. rng is seeded by rank and repetition, so that a shape does not depend on the order
+ * of measurement, and is the same with the same seed in every launch.
  */
 struct arrival_shape {
     const char *name;
@@ -49,7 +49,10 @@ static double shape_descending(const struct arrival *a, double place, struct rng
     return 1.0 - place;
 }
 
-/* Load that is balanced on average: each process is equally likely anywhere within the spread. */
+/*
+ * Load that is balanced on average: each process arrives anywhere within the spread with equal
+ * probability.
+ */
 static double shape_random(const struct arrival *a, double place, struct rng *rng)
 {
     (void)a;
@@ -58,9 +61,9 @@ static double shape_random(const struct arrival *a, double place, struct rng *rn
 }
 
 /*
- * Waiting times of independent disturbances: many small ones, some large. The spread is the mean.
- * It is cut at ten times that, which one in 22000 would exceed, so that no repetition is all
- * waiting.
+ * Waiting times of independent disturbances: many small ones and a few large ones. The spread is
+ * the mean. It is limited to ten times the mean, which one value in 22000 would exceed, so that no
+ * repetition consists only of waiting.
  */
 static double shape_exponential(const struct arrival *a, double place, struct rng *rng)
 {
@@ -69,7 +72,7 @@ static double shape_exponential(const struct arrival *a, double place, struct rn
     return fmin(10.0, ictusi_random_exponential(rng));
 }
 
-/* One process has more to do, or was disturbed: all the others wait for it. */
+/* One process has more work, or was disturbed, and all others wait for it. */
 static double shape_late(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -77,7 +80,9 @@ static double shape_late(const struct arrival *a, double place, struct rng *rng)
     return a->rank == a->odd;
 }
 
-/* One has less to do. Rooted operations show whether an early root or leaf can use its time. */
+/*
+ * One process has less work. Rooted operations show whether an early root or leaf can use its time.
+ */
 static double shape_early(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -86,8 +91,9 @@ static double shape_early(const struct arrival *a, double place, struct rng *rng
 }
 
 /*
- * Two halves, as two nodes or two loops of the program: the upper one is late. In integers, so that
- * all processes agree: of an odd number the middle rank belongs to the lower half.
+ * Two halves, like two nodes or two loops of the program: the upper half is late. Computed in
+ * integers, so that all processes agree: of an odd number, the middle rank belongs to the lower
+ * half.
  */
 static double shape_half(const struct arrival *a, double place, struct rng *rng)
 {
@@ -96,7 +102,7 @@ static double shape_half(const struct arrival *a, double place, struct rng *rng)
     return 2 * a->rank >= a->size;
 }
 
-/* Every other rank: neighbours differ. */
+/* Every other rank is late, so that neighbors differ. */
 static double shape_alternating(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -105,9 +111,9 @@ static double shape_alternating(const struct arrival *a, double place, struct rn
 }
 
 /*
- * The ends first and the middle last, as boundaries of a domain that have less to do. 1 at place
- * 1/2 and 0 at both ends. With an even number of ranks nobody is at 1, and the latest come after
- * (size - 2) / (size - 1) of the spread.
+ * The ends come first and the middle last, like the boundaries of a domain that have less work: 1
+ * at place 1/2 and 0 at both ends. With an even number of ranks nobody is at 1/2, and the latest
+ * ones arrive after (size - 2) / (size - 1) of the spread.
  */
 static double shape_tent(const struct arrival *a, double place, struct rng *rng)
 {
@@ -162,8 +168,8 @@ static const struct spec_param file_params[] = {
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /*
- * The file is read by every process, and each keeps its own track alone: ranks x rows of integers
- * while it is read, one row of each kind after that.
+ * Every process reads the whole file but keeps only its own track. Memory is ranks x rows of
+ * integers while reading, and one row of each kind afterwards.
  */
 static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
                              struct ictus_why *why)
@@ -181,7 +187,9 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
         err = found ? ICTUS_OK : ICTUS_ERR_SPEC;
     }
     if (found) {
-        /* Without processes only the text is checked: as if the pattern's own were there. */
+        /*
+         * Without processes only the text is checked, as if there were as many as in the pattern.
+         */
         const struct replay_part part = {.rank = a->size > 0 ? a->rank : 0,
                                          .size = a->size > 0 ? a->size : found->ranks,
                                          .draw = o->draw,
@@ -196,8 +204,8 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
 }
 
 /*
- * "file:F,site=S" says "file:path=F,site=S": a first word without an equals sign is the path. Paths
- * that hold a comma or an equals sign need the long form.
+ * Expand "file:F,site=S" to "file:path=F,site=S": a first word without an equals sign is the path.
+ * Paths with a comma or an equals sign need the long form.
  */
 static void arrival_complete(const char *text, char *whole, size_t size)
 {
@@ -219,11 +227,11 @@ static int arrival_find_shape(struct arrival *a, const char *name, struct ictus_
             return ICTUS_OK;
         }
     }
-    names[SHAPES] = name_of_files; /* no shape, but who mistyped it should be told of it */
+    names[SHAPES] = name_of_files; /* not a shape, but suggested for a mistyped name */
     return ictus_unknown(why, "arrival pattern", name, names);
 }
 
-/* Whether it sets one rank apart, which must then be there. */
+/* Whether the shape treats one rank differently, which must then exist. */
 static bool arrival_has_odd(const struct arrival *a)
 {
     return a->shape->part == shape_late || a->shape->part == shape_early;
@@ -234,7 +242,7 @@ bool ictusi_arrival_is_asked(const char *text)
     return text && strcmp(text, shapes[0].name) != 0;
 }
 
-/* size 0: only the text is looked at, before there are processes. */
+/* size 0: only the text is checked, before there are processes. */
 int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
                         struct ictus_why *why)
 {
@@ -271,9 +279,9 @@ void ictusi_arrival_fini(struct arrival *a)
 }
 
 /*
- * ns after the first process, in this repetition, and the same whenever it is asked. A stateless
- * draw: the generator is seeded anew by (seed + repetition, rank), so that a repetition which is
- * made again after a late start has the same delays, and no process has to draw those of others.
+ * The delay in ns of this process in a repetition, which is the same each time. The generator has
+ * no state: it is seeded by (seed + repetition, rank). So a repetition that is made again after a
+ * late start has the same delays, and no process draws those of others.
  */
 static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 {
@@ -286,12 +294,14 @@ static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 struct arrival_turn ictusi_arrival_turn(const struct arrival *a, int64_t repetition)
 {
     const struct replay_track *t = &a->track;
-    if (!t->delays_ns) { /* all compute equally long, so the lead is the gap and nothing more */
+    if (!t->delays_ns) { /* All processes compute equally long, so the lead equals the gap. */
         return (struct arrival_turn){.lead_ns = a->gap_ns,
                                      .delay_ns = a->shape ? shape_delay(a, repetition) : 0,
                                      .gap_ns = a->gap_ns};
     }
-    /* A benchmark that needs more repetitions than were recorded goes through them again. */
+    /*
+     * If a benchmark needs more repetitions than were recorded, it starts again at the first one.
+     */
     const int64_t i = repetition % t->count;
     return (struct arrival_turn){.lead_ns = t->leads_ns ? t->leads_ns[i] : 0,
                                  .delay_ns = t->delays_ns[i],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns in memory: made, released, found by their site. */
+/* Patterns in memory: they are made, freed, and found by site. */
 #include <ictus/arrivals.h>
 
 #include <ictus/text.h>
@@ -11,7 +11,7 @@
 
 const double ictus_arrival_levels[ICTUS_ARRIVALS_QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
 
-/* NaN, not 0: an offset of 0 would be something that was measured. */
+/* NaN and not 0, because an offset of 0 would be a measured value. */
 static void rank_forget(struct ictus_arrival_rank *rank)
 {
     *rank = (struct ictus_arrival_rank){
@@ -22,9 +22,9 @@ static void rank_forget(struct ictus_arrival_rank *rank)
 }
 
 /*
- * offsets_ns is row-major (instance, rank), ns after the first arrival of the instance. ranks and
- * recorded are set last: until then ictus_arrivals_free() has pointers that are NULL or its own,
- * and no count to go by. The product of rows and ranks was bounded by whoever read them
+ * offsets_ns is row-major (instance, rank), in ns after the first arrival of the instance. ranks
+ * and recorded are set last: until then, ictus_arrivals_free() finds pointers that are NULL or
+ * valid, and no count to use. Whoever read the rows and ranks has limited their product
  * (ARRIVAL_CELLS_MAX).
  */
 int ictus_arrivals_init(struct ictus_arrivals *arrivals, int ranks, int64_t recorded)
@@ -34,7 +34,10 @@ int ictus_arrivals_init(struct ictus_arrivals *arrivals, int ranks, int64_t reco
     if (ranks < 1 || recorded < 0) {
         return ICTUS_ERR_ARG;
     }
-    /* A summary has no rows; arrays of one spare everybody the question whether there is one. */
+    /*
+     * A summary has no rows. Its arrays have one element, so that nobody needs to check whether
+     * they exist.
+     */
     const size_t rows = recorded > 0 ? (size_t)recorded : 1;
     arrivals->rank = calloc((size_t)ranks, sizeof *arrivals->rank);
     arrivals->offsets_ns = calloc(rows * (size_t)ranks, sizeof *arrivals->offsets_ns);
@@ -78,8 +81,8 @@ void ictus_arrivals_list_free(struct ictus_arrivals_list *list)
 }
 
 /*
- * names has one more entry than there are sites: the list of words that ictus_unknown() searches
- * for a similar one ends with NULL. Where there is no memory for it, none is similar.
+ * names has one more entry than there are sites, because the list that ictus_unknown() searches for
+ * a similar word ends with NULL. If there is no memory for it, no suggestion is made.
  */
 static void arrivals_say_unknown(const struct ictus_arrivals_list *list, const char *site,
                                  struct ictus_why *why)
@@ -108,7 +111,10 @@ const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_lis
     if (list->count == 1) {
         return &list->at[0];
     }
-    /* Of several sites none is taken by chance: which is first depends on how long they waited. */
+    /*
+     * If there are several sites, none is chosen arbitrarily: which one is first depends on how
+     * long they waited.
+     */
     (void)ictus_because(why, ICTUS_ERR_ARG,
                         "the file holds the patterns of %zu call sites; choose one with site=, "
                         "for example site=%s",

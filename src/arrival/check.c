@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pattern must be like before anybody uses it. */
+/* The conditions that a pattern must meet before it is used. */
 #include "arrival/limits.h"
 
 #include <ictus/arrivals.h>
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 /*
- * One instance. Offsets count from the first arrival, so one of them is 0; where none is, they are
- * instants, or of another row, and a replay would wait for nobody. The limit of an hour keeps
- * offsets, and differences of them, exact as doubles (2^53 ns are 104 days).
+ * Check one instance. Offsets are relative to the first arrival, so one of them is 0. If none is,
+ * they are absolute instants or belong to another row, and a replay would wait for nobody. The
+ * limit of an hour keeps offsets and their differences exact as doubles (2^53 ns are 104 days).
  */
 static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
 {
@@ -45,8 +45,8 @@ static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_w
 }
 
 /*
- * NaN stands for what is not known. Written so that NaN passes by being asked for, and not because
- * a comparison with it is false: the same condition negated would refuse it.
+ * NaN means unknown. It is accepted explicitly, because comparisons with NaN are false and would
+ * reject it.
  */
 static bool value_within(double value, double low, double high)
 {
@@ -54,9 +54,9 @@ static bool value_within(double value, double low, double high)
 }
 
 /*
- * One rank's statistics. Quantiles are all known or none is, and ascend: drawing goes along
- * straight lines between them. Without a table they are all there is, so mean and deviation must be
- * known.
+ * Check one rank's statistics. Either all quantiles are known or none, and they ascend, because
+ * drawing interpolates between them. Without a table, mean and standard deviation must be known,
+ * since nothing else is.
  */
 static int rank_check(const struct ictus_arrivals *a, int r, struct ictus_why *why)
 {
@@ -88,8 +88,8 @@ static int rank_check(const struct ictus_arrivals *a, int r, struct ictus_why *w
 }
 
 /*
- * For patterns from files and for those that were just made alike: what passes here can be
- * summarised, replayed and drawn from without a further look.
+ * Applied to patterns from files and to those that were just made. A pattern that passes can be
+ * summarised, replayed and drawn from without further checks.
  */
 int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
 {
@@ -116,10 +116,12 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
 }
 
 /*
- * Signal, not noise: the median of the largest offset must exceed half of the 95 % interval of one
- * offset. Otherwise the order of arrival is as likely the clocks' as the program's, and a benchmark
- * under it would be a random experiment with a name. An error that is not known may be any.
- *     error_ns <= spread_ns,   both ns: docs/arrivals.md, "What the numbers mean"
+ * Whether the pattern is a signal and not noise: the median of the largest offset must exceed half
+ * the 95 % interval of one offset. Otherwise the order of arrival may come from the clocks as well
+ * as from the program, and a benchmark with it would be a random experiment. An unknown error may
+ * be of any size.
+ *
+ *     error_ns <= spread_ns,   both in ns: docs/arrivals.md, "What the numbers mean"
  */
 int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
 {

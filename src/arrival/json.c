@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns as objects of a result file; docs/arrivals.md says what their members mean. */
+/* Patterns as objects of a result file; docs/arrivals.md explains their members. */
 #include <ictus/arrivals.h>
 
 #include <ictus/result.h>
@@ -14,8 +14,9 @@ static void json_put(json_t *object, const char *key, json_t *value)
 }
 
 /*
- * One member of every rank, as an array. A column and not an object for each rank: what is compared
- * and plotted is one quantity of all ranks, and thousands of ranks would repeat each name.
+ * One member of every rank as an array. A column is used instead of an object per rank, because one
+ * quantity of all ranks is what is compared and plotted, and thousands of ranks would repeat each
+ * name.
  */
 static json_t *rank_column(const struct ictus_arrivals *a, size_t member)
 {
@@ -42,8 +43,8 @@ static json_t *rank_quantiles(const struct ictus_arrivals *a)
 }
 
 /*
- * By rank. It says nothing that the table does not, where there is one; it is what other programs
- * plot, and readers of ours find it anew.
+ * The statistics by rank. If there is a table, they add nothing to it. They are for other programs
+ * to plot; ictus itself computes them again when reading.
  */
 static void json_put_summary(json_t *object, const struct ictus_arrivals *a)
 {
@@ -67,9 +68,8 @@ static json_t *json_reals(const double *values, int64_t n)
 }
 
 /*
- * An instant of each rank in each row. Row-major as in memory. Integers: JSON's numbers are read as
- * doubles by some programs, which are exact up to 2^53 ns (104 days), and offsets stay far below
- * that.
+ * Write a time for each rank in each row, row-major as in memory. JSON numbers are read as doubles
+ * by some programs. These are exact up to 2^53 ns (104 days), and offsets are far below that.
  */
 static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
 {
@@ -84,7 +84,10 @@ static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
     return rows;
 }
 
-/* Members that begin with "raw": 'ictus' leaves them out of tables for people. */
+/*
+ * The names of these members begin with "raw", because 'ictus' omits such members from tables for
+ * people.
+ */
 static void json_put_table(json_t *object, const struct ictus_arrivals *a)
 {
     json_put(object, "raw_offsets_ns", json_rows(a, a->offsets_ns));
@@ -103,8 +106,8 @@ static void json_put_table(json_t *object, const struct ictus_arrivals *a)
 }
 
 /*
- * NULL stands for no memory. Instants and counts are integers, what was estimated is real, and what
- * is not known (NaN, which JSON has not) is null.
+ * NULL: no memory. Times and counts are integers, estimates are real numbers, and unknown values
+ * (NaN, which JSON does not have) are null.
  */
 json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
 {
@@ -119,7 +122,10 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     json_put(object, "duration_s", ictus_result_real(a->duration_s));
     json_put(object, "spread_ns", ictus_result_real(a->spread_ns));
     json_put(object, "error_ns", ictus_result_real(a->error_ns));
-    /* How often the operation would fit into the wait for the last; for people, never read. */
+    /*
+     * How many times the operation would fit into the wait for the last process; for people, never
+     * read back.
+     */
     json_put(object, "imbalance",
              ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
     json_put(object, "persistence", ictus_result_real(a->persistence));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounds of what a pattern may say. */
+/* Limits for the values in a pattern. */
 #ifndef ICTUS_ARRIVAL_LIMITS_H
 #define ICTUS_ARRIVAL_LIMITS_H
 
 #include <stdint.h>
 
-/* An hour: whoever comes later than that came to something else. */
+/* One hour: a process that comes later than that came to another call. */
 #define ARRIVAL_OFFSET_MAX_NS INT64_C(3600000000000)
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patterns from the objects of a result file, whoever wrote them. Files may come from other
- * programs, so nothing is believed: sizes are checked before memory is taken for them, and whatever
- * is said by rank or by row must have as many entries as there are ranks or rows.
+ * Reads patterns from the objects of a result file. The file may come from another program, so
+ * nothing is trusted: sizes are checked before memory is allocated for them, and members by rank or
+ * by row must have as many entries as there are ranks or rows.
  */
 #include "arrival/limits.h"
 
@@ -23,7 +23,7 @@ static void text_parse(const json_t *object, const char *key, char *text)
     (void)snprintf(text, ICTUS_ARRIVALS_TEXT, "%s", value ? value : "");
 }
 
-/* NaN for what is absent or null. */
+/* NaN if the member is absent or null. */
 static double real_parse(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : NAN;
@@ -37,9 +37,9 @@ static int parse_wrong_length(const struct ictus_arrivals *a, const char *key, s
 }
 
 /*
- * One member of every rank; absent where it is not known. `member` is the offset of a double in
- * struct ictus_arrival_rank; memcpy writes it without a cast that would break aliasing. Entries
- * that are null become NaN, which the checks take for "not known".
+ * One member of every rank, which may be absent. `member` is the offset of a double in struct
+ * ictus_arrival_rank; memcpy writes it without a cast that would violate aliasing rules. Null
+ * entries become NaN, which the checks accept as unknown.
  */
 static int column_parse(const json_t *object, const char *key, struct ictus_arrivals *a,
                         size_t member, struct ictus_why *why)
@@ -59,8 +59,8 @@ static int column_parse(const json_t *object, const char *key, struct ictus_arri
 }
 
 /*
- * A list of rows, one a rank, with the values at the levels of ictus_arrival_levels (ns). Only the
- * shape is looked at here; that they ascend is checked with the rest (ictus_arrivals_check).
+ * A list with one row per rank of the values at the levels in ictus_arrival_levels (ns). Only its
+ * shape is checked here; ictus_arrivals_check() checks that they ascend.
  */
 static int quantiles_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
@@ -83,9 +83,9 @@ static int quantiles_parse(const json_t *object, struct ictus_arrivals *a, struc
 }
 
 /*
- * Row i of a table with a time of each rank. times_ns is row-major: rank r of row i at [i * ranks +
- * r]. The table was given its size by shape_parse before, so a row of another length would be
- * written past its end.
+ * Row i of a table with a time for each rank. times_ns is row-major: rank r of row i is at [i *
+ * ranks + r]. shape_parse() has determined the size of the table, so a row of another length would
+ * be written past its end.
  */
 static int row_parse(const json_t *rows, const char *table, const struct ictus_arrivals *a,
                      int64_t i, int64_t *times_ns, struct ictus_why *why)
@@ -98,7 +98,7 @@ static int row_parse(const json_t *rows, const char *table, const struct ictus_a
     }
     for (int r = 0; r < a->ranks; r++) {
         const json_t *value = json_array_get(row, (size_t)r);
-        /* Real numbers would lose nanoseconds of instants, which some might write here. */
+        /* Real numbers would lose nanoseconds if a program writes absolute instants here. */
         if (!json_is_integer(value)) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
                                  "%s: %s, rank %d: must be an integer number of nanoseconds",
@@ -110,8 +110,8 @@ static int row_parse(const json_t *rows, const char *table, const struct ictus_a
 }
 
 /*
- * How long the ranks had computed; absent where it is not known. Rows as those of the offsets, and
- * as many: a gap belongs to the arrival at the same place.
+ * How long the ranks had computed; may be absent. There must be as many rows as of the offsets,
+ * because each gap belongs to the arrival at the same index.
  */
 static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
@@ -136,7 +136,7 @@ static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ict
     return err;
 }
 
-/* A number for each row, or none at all. */
+/* One number for each row, or none at all. */
 static int row_parse_numbers(const json_t *object, const char *key, struct ictus_arrivals *a,
                              double *numbers, struct ictus_why *why)
 {
@@ -160,9 +160,10 @@ static int row_parse_numbers(const json_t *object, const char *key, struct ictus
 }
 
 /*
- * Which calls the rows are of; absent where they follow one another. Ascending strictly, since
- * autocorrelation and persistence relate a row to the next one: a gap in the numbers says that
- * calls between were not recorded, and equal numbers would relate a call to itself.
+ * Which calls the rows belong to; absent if they are consecutive. The numbers must be strictly
+ * ascending, because autocorrelation and persistence relate a row to the next one. A gap in the
+ * numbers means that calls in between were not recorded, and equal numbers would relate a call to
+ * itself.
  */
 static int calls_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
@@ -190,7 +191,7 @@ static int calls_parse(const json_t *object, struct ictus_arrivals *a, struct ic
     return a->calls ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* Offsets are what a pattern is; gaps, errors, durations and numbers of calls may be absent. */
+/* Offsets are required; gaps, errors, durations and call numbers may be absent. */
 static int table_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
@@ -204,7 +205,7 @@ static int table_parse(const json_t *object, struct ictus_arrivals *a, struct ic
     return err ? err : calls_parse(object, a, why);
 }
 
-/* What is said of each rank. Where there is a table as well, it is found anew from that. */
+/* The statistics of each rank. If there is a table as well, they are computed from that instead. */
 static int summary_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     static const struct {
@@ -224,10 +225,11 @@ static int summary_parse(const json_t *object, struct ictus_arrivals *a, struct 
 }
 
 /*
- * How large it is: before any memory is taken. Ranks times rows is bounded by division, since the
- * product of two numbers of a file may overflow. The limits keep a hostile file from asking for
- * memory by a number: what it costs to read is in proportion to what the file holds, except for the
- * ranks of a summary, which are limited themselves.
+ * The size of the pattern, before any memory is allocated. The product of ranks and rows is checked
+ * by division, since the product of two numbers from a file may overflow. The limits prevent a
+ * malicious file from causing large allocations by a mere number: the cost of reading is
+ * proportional to the contents of the file, except for the ranks of a summary, which have a limit
+ * of their own.
  */
 static int shape_parse(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
                        struct ictus_why *why)
@@ -260,7 +262,7 @@ static int shape_parse(const json_t *object, const char *site, json_int_t *ranks
     return ICTUS_OK;
 }
 
-/* What stands for the whole pattern. */
+/* The members that describe the pattern as a whole. */
 static void head_parse(const json_t *object, struct ictus_arrivals *a)
 {
     const json_t *root = json_object_get(object, "root");
@@ -280,8 +282,8 @@ static void head_parse(const json_t *object, struct ictus_arrivals *a)
 }
 
 /*
- * A summary that does not say how far the offsets reach: as far as the latest rank's mean. The
- * largest offset's mean is not below the largest mean, so that noise is seldom taken for a signal.
+ * If a summary does not state how far the offsets reach, use the largest mean of any rank. The mean
+ * of the largest offset is not less than that, so noise is seldom mistaken for a signal.
  */
 static void parse_guess_spread(struct ictus_arrivals *a)
 {
@@ -292,8 +294,8 @@ static void parse_guess_spread(struct ictus_arrivals *a)
 }
 
 /*
- * Parse, check, summarise, in this order: the statistics index by ranks and offsets that only the
- * check has found to be within their ranges.
+ * The order is parse, check, summarise, because the statistics use ranks and offsets as indices and
+ * need the check that they are within range.
  */
 int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
                          struct ictus_why *why)
@@ -314,7 +316,7 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
     }
     err = err ? err : table_parse(object, &a, why);
     err = err ? err : ictus_arrivals_check(&a, why);
-    /* The table is the truth: what else is said of it is found anew. */
+    /* The table takes precedence: everything else is computed from it. */
     err = err ? err : ictus_arrivals_summarize(&a);
     if (err) {
         ictus_arrivals_free(&a);
@@ -326,9 +328,9 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
 }
 
 /*
- * Append, unless its site is there already. Names are compared with all before them, which is
- * quadratic in the number of sites; an application has tens of them. The pattern is counted before
- * its name is judged, so that who frees the list frees it.
+ * Append a pattern, unless its site exists already. Each name is compared with all previous ones,
+ * which is quadratic in the number of sites; an application has tens of them. The pattern is
+ * counted before its name is checked, so that freeing the list also frees it.
  */
 static int list_parse_object(struct ictus_arrivals_list *list, const json_t *object,
                              const char *path, struct ictus_why *why)
@@ -363,7 +365,7 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     int skipped = 0;
     int err = ictus_result_read(path, &objects, &skipped, why);
     if (!err &&
-        skipped > 0) { /* unlike results of a run that was cut, patterns are written whole */
+        skipped > 0) { /* unlike results of an interrupted run, patterns are written completely */
         err = ictus_because(why, ICTUS_ERR_FORMAT,
                             "%.200s: %d %s, so the file is damaged; write it again with 'ictus "
                             "arrivals -o'",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names and sizes of patterns. */
+/* The names and sizes of patterns. */
 #include "arrival/pattern.h"
 
 #include "core/utf8.h"
@@ -18,11 +18,12 @@ void ictusi_pattern_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t 
 }
 
 /*
- * The tracer counts what a member moved, a benchmark asks for the count argument. At the root of a
- * rooted operation the two differ by the number of members, hence the largest of the side that
- * every member has alike; where counts differ between members by design, the mean. All sums are
- * bytes over the n members of a call; most_ are the largest of a single member. With MPI's count c
- * and n members:
+ * The tracer counts what a member moved, whereas a benchmark needs the count argument. At the root
+ * of a rooted operation, the two differ by the number of members, so the largest value on the side
+ * that all members have in common is used. If counts differ between members by design, the mean is
+ * used. All sums are bytes over the n members of a call; most_ are the largest of a single member.
+ * With MPI's count c and n members:
+ *
  *     bcast, allreduce: each receives c;  scatter: each receives c, the root sends n c
  *     gather, reduce: each sends c;       all to all: received in all = n n c
  */
@@ -51,7 +52,7 @@ uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *
     }
 }
 
-/* Otherwise a program whose counts change from step to step would make a pattern of each call. */
+/* Without this, a program whose counts change from step to step would make one pattern per call. */
 bool ictusi_pattern_varies(enum collective_op op)
 {
     return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
@@ -85,10 +86,10 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
 }
 
 /*
- * A second pattern of one call site (another communicator, operation or size) is told apart as
- * SITE#2, a third as SITE#3: files are searched by site. Counted in the order of the list, which is
- * the order of weight: SITE is the heaviest. A longer name that begins with this one counts as the
- * same only if a '#' follows.
+ * Number the patterns of a call site. A second one (with another communicator, operation or size)
+ * is called SITE#2, a third one SITE#3, because files are searched by site. They are numbered in
+ * the order of the list, which is by weight, so SITE is the heaviest. A longer name that begins
+ * with this one counts as the same site only if a '#' follows.
  */
 static void pattern_number(struct ictus_arrivals_list *list, size_t at)
 {
@@ -109,7 +110,10 @@ struct pattern_weight {
     size_t at;
 };
 
-/* Of two alike the one that was seen first, so that the order never depends on the sort. */
+/*
+ * Of two equal ones, the one seen first comes first, so that the order does not depend on the
+ * sorting algorithm.
+ */
 static int patterns_by_weight(const void *a, const void *b)
 {
     const struct pattern_weight *p = a;
@@ -122,8 +126,8 @@ static int patterns_by_weight(const void *a, const void *b)
 
 /*
  * weight and make belong to the source (an archive or a job's statistics), which keeps its sites in
- * its own structure: only positions are sorted here. A pattern counts as made even if making it
- * failed, so that what it allocated is freed.
+ * a structure of its own, so only indices are sorted here. A pattern counts as made even if making
+ * it failed, so that what it allocated is freed.
  */
 int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arrivals_list *list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pattern is called and how large it is, from what was seen of its calls. */
+/* The name and size of a pattern, from its observed calls. */
 #ifndef ICTUS_ARRIVAL_PATTERN_H
 #define ICTUS_ARRIVAL_PATTERN_H
 
@@ -9,30 +9,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes that the members of one instance moved, as the tracer counts them. */
+/* The bytes that the members of one instance moved, as counted by the tracer. */
 struct traffic_sums {
     uint64_t sent, most_sent, received, most_received;
 };
 
-/* One more member. */
+/* Add one member. */
 void ictusi_pattern_traffic_add(struct traffic_sums *sums, uint64_t sent, uint64_t received);
 
 /*
- * Bytes of a block, the count argument of the call: each operation's recorded bytes in its own way
- * (src/tracer/collective.c). Where they differ between members, the mean; of rooted operations what
- * those that are not the root move.
+ * The bytes of a block, that is, the count argument of the call, from the recorded bytes of each
+ * operation (src/tracer/collective.c). If they differ between members, it is the mean; for rooted
+ * operations, it is what the processes other than the root move.
  */
 uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *sums, uint32_t n);
 
-/* Where the count differs between members, it may differ from call to call: one pattern for all. */
+/*
+ * Whether the count differs between members. It may then also differ between calls, which are put
+ * into one pattern.
+ */
 bool ictusi_pattern_varies(enum collective_op op);
 
-/* "MPI_Ireduce_scatter_block" is "ireduce_scatter_block"; what MPI_Start began, "bcast_init". */
+/*
+ * "MPI_Ireduce_scatter_block" becomes "ireduce_scatter_block"; an operation begun by MPI_Start
+ * becomes "bcast_init".
+ */
 void ictusi_pattern_operation(const char *call, enum collective_op op, char *text, size_t size);
 
 /*
- * Name what was seen: its place, call, operation and communicator ("(unnamed)" where it is empty).
- * Names that are not UTF-8, or no longer where they are cut, are mended.
+ * Describe a pattern: its place, call, operation and communicator ("(unnamed)" if that is empty).
+ * Names that are not valid UTF-8, possibly because they were truncated, are repaired.
  */
 void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const char *call,
                              enum collective_op op, const char *comm);
@@ -41,15 +47,16 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
 struct pattern_source {
     const void *self;
     size_t count;
-    /* Nanoseconds that all its instances together made the first wait for the last. */
+    /* The total time in ns that the first process waited for the last, over all instances. */
     double (*weight)(const void *self, size_t at);
-    /* Fill in one; what a failed call leaves behind is freed all the same. */
+    /* Fill in one pattern; anything left by a failed call is freed as well. */
     int (*make)(const void *self, size_t at, struct ictus_arrivals *pattern);
 };
 
 /*
- * A list of all, the weightiest first, each with a site of its own: the second of a place is called
- * place#2. Where it fails, list is left as it is. Errors: ICTUS_ERR_NOMEM, those of make.
+ * Make a list of all patterns, the heaviest first, each with a unique site: the second one of a
+ * place is called place#2. On failure the list is unchanged. Errors: ICTUS_ERR_NOMEM, and those of
+ * make.
  */
 int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arrivals_list *list);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recorded instances in their order, or drawn ones. The model: rank r has its own distribution,
- * known by quantiles Q_r, and a normal process z_r of lag-one correlation rho_r,
+ * Recorded instances in their order, or drawn ones. In the model, rank r has its own distribution,
+ * given by quantiles Q_r, and a normal process z_r with lag-one correlation rho_r,
  *
  *     z(i) = rho z(i - 1) + sqrt(1 - rho²) e(i),     offset(i) = Q_r(Phi(z(i)))
  *
- * so that a rank that is late stays late for as long as it did.
+ * so that a late rank stays late for about as long as in the recording.
  */
 #include "arrival/replay.h"
 
@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A correlation of 1 would draw one value for ever; 0.99 forgets half of it in 69 instances. */
+/*
+ * A correlation of 1 would draw the same value forever. With 0.99, half of it is forgotten after 69
+ * instances.
+ */
 static const double rho_most = 0.99;
 
 struct replay_model {
@@ -25,12 +28,13 @@ struct replay_model {
     struct rng rng;
     double *z;      /* of each rank */
     double *drawn;  /* offsets of one instance */
-    bool continued; /* z holds the instance before */
+    bool continued; /* z holds the previous instance */
 };
 
 /*
- * The value below which a share u of the rank's offsets lies, on straight lines between quantiles.
- * z is a standard normal variate. u lies within the first and the last level, which are 0 and 1.
+ * The value below which a share u = Phi(z) of the rank's offsets lies, interpolated linearly
+ * between quantiles. z is a standard normal variate. u lies between the first and the last level,
+ * which are 0 and 1.
  */
 static double rank_value(const struct ictus_arrival_rank *rank, double z)
 {
@@ -38,8 +42,8 @@ static double rank_value(const struct ictus_arrival_rank *rank, double z)
         return fmax(0, rank->mean_ns + z * rank->sd_ns);
     }
     /*
-     * u = Phi(z). A file that gives no quantiles gives mean and deviation: a normal distribution
-     * then, cut at 0, since nobody comes before the first.
+     * If a file has no quantiles, its mean and standard deviation describe a normal distribution.
+     * It is cut off at 0, because nobody arrives before the first.
      */
     const double u = 0.5 * erfc(-z * M_SQRT1_2);
     int q = 1;
@@ -52,8 +56,9 @@ static double rank_value(const struct ictus_arrival_rank *rank, double z)
 }
 
 /*
- * One instance of all ranks. Each process draws those of all, though it plays one: the first of
- * those that are played is at 0, and who that is must be known to all without a message.
+ * Draw one instance of all ranks. Each process draws the offsets of all ranks although it plays
+ * only one, because the first of the ranks that are played is at 0, and all processes must know
+ * which one that is without a message.
  */
 static void model_draw(struct replay_model *m)
 {
@@ -63,9 +68,8 @@ static void model_draw(struct replay_model *m)
         const double rho = fmax(-rho_most, fmin(rho_most, known));
         const double e = ictusi_random_normal(&m->rng);
         /*
-         * The factor keeps the variance of z at 1, so that Phi(z) is uniform for every instance.
-         * The correlation of the offsets is a little below that of z where the quantiles are not
-         * normal.
+         * The factor keeps the variance of z at 1, so that Phi(z) is uniform in every instance. If
+         * the quantiles are not normal, the correlation of the offsets is slightly below that of z.
          */
         m->z[r] = m->continued ? rho * m->z[r] + sqrt(1 - rho * rho) * e : e;
         m->drawn[r] = rank_value(rank, m->z[r]);
@@ -73,7 +77,10 @@ static void model_draw(struct replay_model *m)
     m->continued = true;
 }
 
-/* Offsets of one instance become the delays of those that are played: the first of them is at 0. */
+/*
+ * Turn the offsets of one instance into the delays of the ranks that are played: the first of them
+ * is at 0.
+ */
 static void instance_shift(const struct replay_part *part, int ranks, double *offsets)
 {
     const int processes = part->size < ranks ? part->size : ranks;
@@ -86,7 +93,7 @@ static void instance_shift(const struct replay_part *part, int ranks, double *of
     }
 }
 
-/* How long a rank computes before it arrives; what was recorded unless another time is set. */
+/* How long a rank computes before it arrives: as recorded, unless another time is given. */
 static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part *part, int64_t row,
                         int rank)
 {
@@ -96,12 +103,12 @@ static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part
 }
 
 /*
- * How much later than the common instant the first may arrive. A rank arrives at lead + delay and
+ * How long after the common instant the first rank may arrive. A rank arrives at lead + delay and
  * computes for its gap before that, which must not begin before the common instant:
  *
- *     lead = max over the ranks that are played of (gap - delay), and not below 0
+ *     lead = max over the ranks that are played of (gap - delay), and at least 0
  *
- * All processes find the same lead, since all know all gaps and delays.
+ * All processes find the same lead, because all know all gaps and delays.
  */
 static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay_part *part,
                              int64_t row, const double *delays)
@@ -117,9 +124,9 @@ static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay
 }
 
 /*
- * All instances of one process: drawn ones take the recorded gaps in turns. All ranks' offsets are
- * computed for each instance and one is kept: ranks x instances steps, which is what it costs to
- * need no messages. The seed is the same on all processes, hence the same draws.
+ * Compute all instances of one process. Drawn instances use the recorded gaps in turn. The offsets
+ * of all ranks are computed for each instance and one is kept: ranks x instances steps are the
+ * price for needing no messages. The seed is the same on all processes, so the draws are too.
  */
 static int replay_fill(struct replay_model *m, const struct replay_part *part, bool draw,
                        struct replay_track *track)
@@ -169,7 +176,7 @@ static int track_init(struct replay_track *track, int64_t count, bool computing)
                : ICTUS_ERR_NOMEM;
 }
 
-/* The same on all processes, whichever rank they play. */
+/* The result is the same on all processes, whichever rank they play. */
 static int replay_check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
 {
     double most = 0;

@@ -6,44 +6,49 @@
 #include <ictus/arrivals.h>
 #include <stdbool.h>
 
-/* A replay goes up to this: who waits longer measures sleeping processes. */
+/*
+ * The longest offset of a replay: with longer waits, processes would sleep, and that would be
+ * measured.
+ */
 #define REPLAY_OFFSET_MAX_NS INT64_C(10000000000)
 
-/* Who has computed for so long has left nothing of the operation in its caches: it is enough. */
+/* The longest gap: after computing for so long, nothing of the operation is left in the caches. */
 #define REPLAY_GAP_MAX_NS INT64_C(10000000)
 
-/* Instances that are drawn; then they are repeated. */
+/* The number of instances that are drawn; then they are repeated. */
 enum { REPLAY_DRAWN = 1024 };
 
 struct replay_part {
-    int rank, size; /* of the benchmark's processes */
-    bool draw;      /* from the fitted model, not the recorded instances in their order */
-    uint64_t seed;  /* of what is drawn */
-    double scale;   /* of all offsets */
-    int64_t gap_ns; /* compute so long before each arrival; below 0: as recorded */
+    int rank, size; /* of the process in the benchmark */
+    bool draw;      /* from the fitted model instead of the recorded instances in order */
+    uint64_t seed;  /* for drawing */
+    double scale;   /* factor for all offsets */
+    int64_t gap_ns; /* computation before each arrival; negative: as recorded */
 };
 
-/* One process's instances. All processes have the same leads. */
+/* The instances of one process. All processes have the same leads. */
 struct replay_track {
-    int64_t *delays_ns; /* from when the first may arrive until it arrives itself */
-    int64_t *leads_ns;  /* until the first may arrive, so that all can compute; NULL: nobody does */
-    int64_t *gaps_ns;   /* how long it computes before it arrives; NULL likewise */
+    int64_t *delays_ns; /* from when the first may arrive until this process arrives */
+    /* until the first may arrive, so that all can compute; NULL: nobody computes */
+    int64_t *leads_ns;
+    int64_t *gaps_ns; /* how long it computes before it arrives; NULL: nobody computes */
     int64_t count;
 };
 
-/* The rank of the pattern that a process plays: by its share, rank * pattern's ranks / size. */
+/* The rank of the pattern that a process plays, in proportion: rank * pattern's ranks / size. */
 static inline int replay_rank(int rank, int size, int ranks)
 {
     return (int)((int64_t)rank * ranks / size);
 }
 
 /*
- * One process's delays, an instance each. The ranks that are played begin at 0: with fewer
- * processes than ranks the first arrival may be another. Drawn instances follow each rank's
- * quantiles (normal, where they are not known) and autocorrelation; ranks are drawn independently
- * of each other, the same on all processes, with the gaps of recorded instances in their order. A
- * pattern without a table is always drawn. The track is zero after errors, else released by
- * ictusi_replay_fini(). Errors: ICTUS_ERR_FORMAT (no signal, too long), ICTUS_ERR_NOMEM.
+ * Make the delays of one process, one per instance. The ranks that are played begin at 0, because
+ * with fewer processes than ranks the first arrival may be another one. Drawn instances follow each
+ * rank's quantiles (or a normal distribution, if they are unknown) and autocorrelation. Ranks are
+ * drawn independently of each other, identically on all processes, with the gaps of recorded
+ * instances in order. A pattern without a table is always drawn. The track is zero after an error,
+ * else released by ictusi_replay_fini(). Errors: ICTUS_ERR_FORMAT (no signal, too long),
+ * ICTUS_ERR_NOMEM.
  */
 int ictusi_replay_make(const struct ictus_arrivals *arrivals, const struct replay_part *part,
                        struct replay_track *track, struct ictus_why *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Statistics of a table of offsets. With x the offset of rank r in instance i, y = x - mean over
- * the ranks of i is its place among the others, free of how early the very first one came. Over the
- * n instances y has mean m_r and variance s_r². Between ranks the variance of m is
+ * the ranks of i is its place among the others, independent of how early the very first one came.
+ * Over the n instances, y has mean m_r and variance s_r². The variance of m between ranks is
  *
  *     B = sum m_r² / (p - 1) - mean(s_r²) / n,     W = mean(s_r²)
  *
@@ -15,9 +15,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Scratch of one summary: n values each. */
+/* Work space of one summary: n values each. */
 struct scratch {
-    double *centre; /* mean offset of each instance */
+    double *centre; /* the mean offset of each instance */
     double *values;
 };
 
@@ -30,8 +30,8 @@ static void summary_sorted_quantiles(struct ictus_arrival_rank *rank, double *va
 }
 
 /*
- * Correlation of the values of consecutive calls: sum of products over sum of squares, as if there
- * were all n - 1 pairs. NaN where they do not vary or where pairs are fewer than two.
+ * The correlation of consecutive calls: the sum of products over the sum of squares, scaled to all
+ * n - 1 pairs. NaN if the values do not vary, or if there are fewer than two pairs.
  */
 static double summary_lag_one(const double *y, size_t n, double mean, const int64_t *calls)
 {
@@ -46,17 +46,17 @@ static double summary_lag_one(const double *y, size_t n, double mean, const int6
         }
     }
     /*
-     * Where calls are missing between two recorded ones there are fewer pairs than squares; their
-     * share scales the sum of products to all n - 1.
+     * If calls are missing between two recorded ones, there are fewer pairs than squares. Their
+     * share scales the sum of products to n - 1 pairs.
      */
     const double share = pairs / (double)(n - 1);
     return pairs >= 2 && square > 0 ? fmax(-1, fmin(1, product / square / share)) : NAN;
 }
 
 /*
- * One rank's statistics. Persistence and correlation are those of y, its place among the others;
- * mean, deviation and quantiles are of the offset x itself, which is what a replay sets. Adds to
- * the sums of squares that the persistence is made of.
+ * One rank's statistics. Persistence and correlation are those of y, its place among the others.
+ * Mean, standard deviation and quantiles are those of the offset x itself, which a replay sets.
+ * Adds to the sums of squares from which the persistence is computed.
  */
 static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s,
                                    double *between, double *within)
@@ -79,7 +79,10 @@ static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scrat
     summary_sorted_quantiles(rank, s->values, n);
 }
 
-/* Who was last; several that came at the same instant share it. Fills the centres and spreads. */
+/*
+ * Count who was last; several ranks that arrive at the same instant share the count. Also fills in
+ * the centres and spreads.
+ */
 static void summary_summarize_rows(struct ictus_arrivals *a, struct scratch *s)
 {
     for (int r = 0; r < a->ranks; r++) {
@@ -106,7 +109,7 @@ static void summary_summarize_rows(struct ictus_arrivals *a, struct scratch *s)
     }
 }
 
-/* The median of those values that are known; NaN: none is. */
+/* The median of the known values; NaN: none is known. */
 static double summary_known_median(double *scratch, const double *values, size_t n)
 {
     size_t known = 0;
@@ -140,8 +143,8 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
         summary_summarize_rank(a, r, &s, &between, &within);
     }
     /*
-     * Means of n noisy instances scatter by W / n even where all ranks are alike; without taking
-     * that away, few instances would look persistent.
+     * The means of n noisy instances scatter by W / n even if all ranks are alike. Without
+     * subtracting that, a few instances would look persistent.
      */
     within /= a->ranks;
     between = a->ranks > 1 ? fmax(0, between / (a->ranks - 1) - within / (double)n) : 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program's marks do where no tracer is loaded: nothing. */
+/*
+ * The functions by which a program marks its own events, regions and metrics. These definitions
+ * apply if no tracer is loaded, and do nothing.
+ */
 #include <ictus/trace.h>
 
 int ictus_event_define(const char *name)

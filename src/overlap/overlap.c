@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Overlap of one nonblocking operation (H08 section 4.1, listing 6): the blocking time t_b, the
- * work that fills it, then start - compute with tests - wait, from a common start.
+ * The overlap of one nonblocking operation (H08 section 4.1, listing 6). First the blocking time
+ * t_b is measured, then the amount of work that takes as long. Then start, computation with tests,
+ * and wait are timed from a common start.
  */
 #include "bench/bench.h"
 #include "bench/operation_list.h"
@@ -26,7 +27,7 @@ const char *const ictus_kernel_names[] = {"arithmetic", "memory", NULL};
 
 enum { REPETITIONS_LEAST = 10, TESTS_MAX = 1 << 20, READ_TRIES = 1001 };
 
-/* Columns of a repetition; the first ones are combined by MPI_MAX and by MPI_SUM. */
+/* The columns of a repetition. Those before TIMES are reduced by both MPI_MAX and MPI_SUM. */
 enum { INIT, TEST, WAIT, OVERHEAD, COMPUTE, TOTAL, TIMES, STOP = TIMES, INVALID, COLUMNS };
 
 struct study {
@@ -38,14 +39,14 @@ struct study {
     struct workload work;
     int64_t units; /* of the whole computation */
     int64_t tests;
-    int64_t read_ns; /* what one reading of the source costs */
+    int64_t read_ns; /* the cost of one reading of the source */
     int64_t n;
     int64_t *table; /* COLUMNS times n, then TIMES times n sums */
 };
 
 /*
- * The mean of the middle half: the smallest values are those of a clock with coarse ticks, the
- * largest are interruptions.
+ * The cost of a reading is the mean of the middle half: the smallest values are due to coarse
+ * ticks, and the largest to interruptions.
  */
 static int64_t cost_of_reading(const struct source *source)
 {
@@ -59,8 +60,8 @@ static int64_t cost_of_reading(const struct source *source)
 }
 
 /*
- * A failing MPI_Test ends the repetition. The result is not used: MPI_Wait completes the request
- * anyhow, and leaving out later tests would change what is measured.
+ * A failing MPI_Test ends the repetition. Whether the request is complete does not matter: MPI_Wait
+ * completes it anyway, and leaving out later tests would change what is measured.
  */
 static int overlap_test_once(struct call *call)
 {
@@ -73,10 +74,13 @@ static int overlap_test_once(struct call *call)
 }
 
 /*
- * The computation with its tests: one before, one after each of tests - 1 equal parts.
+ * The computation with its tests: one at the beginning, and one after each of tests - 1 equal
+ * parts.
+ *
  *     after test k:  units k / (tests - 1) of the work are done,  k = 0 .. tests - 1
- * in integers, so that all of it is done at the end. What reading the clock costs is taken off each
- * test.
+ *
+ * Integers are used, so that all of the work is done at the end. The cost of reading the clock is
+ * subtracted from each test.
  */
 static int overlap_compute(struct study *s, int64_t *test_ns)
 {
@@ -100,8 +104,10 @@ static int overlap_compute(struct study *s, int64_t *test_ns)
 
 /*
  * Listing 6: one repetition from a common start.
+ *
  *     overhead = init + test + wait: the CPU time that the operation costs   (H08 4.1)
- * A row is a column's stride apart: row[c * stride] is column c of this repetition.
+ *
+ * Columns are `stride` apart: row[c * stride] is column c of this repetition.
  */
 static int overlap_once(struct study *s, int64_t *row, int64_t stride)
 {
@@ -135,8 +141,8 @@ static int overlap_once(struct study *s, int64_t *row, int64_t stride)
 }
 
 /*
- * Start and wait at once: t_b is the median over repetitions of the slowest process. A quarter of
- * the time limit goes to this, which only sets the amount of work.
+ * Start and wait immediately: t_b is the median over repetitions of the slowest process. A quarter
+ * of the time limit is used for this, because it only determines the amount of work.
  */
 static int overlap_measure_blocking(struct study *s, struct ictus_why *why)
 {
@@ -160,8 +166,9 @@ static int overlap_measure_blocking(struct study *s, struct ictus_why *why)
 }
 
 /*
- * Step 3: the largest work any process needs to fill the time. The largest of all processes' units:
- * every process then computes for at least the wanted time, and does as much work as every other.
+ * Step 3: the amount of work that takes as long. The largest number of units over all processes is
+ * used, so that every process computes at least for the required time, and all do the same amount
+ * of work.
  */
 static int overlap_find_work(struct study *s, struct ictus_why *why)
 {
@@ -194,14 +201,17 @@ static int64_t overlap_number_of_tests(const struct ictus_overlap_plan *plan)
     }
     const uint64_t interval = plan->interval ? plan->interval : 1;
     const uint64_t n = plan->call.bytes / interval + (plan->call.bytes % interval != 0) + 1;
-    /* A single test would stand alone at the start: at least one before and one after. */
+    /*
+     * A single test would only be at the start, so there is at least one before and one after the
+     * work.
+     */
     return n < 2 ? 2 : (int64_t)(n < TESTS_MAX ? n : TESTS_MAX);
 }
 
 /*
- * As many repetitions as were asked for and fit into the time; the same everywhere. 20 us for the
- * common start of each repetition. Never fewer than REPETITIONS_LEAST: a median of less says
- * nothing.
+ * How many repetitions fit into the time limit, and at most as many as requested; the same on all
+ * processes. 20 us are added for the common start of each repetition. There are at least
+ * REPETITIONS_LEAST, because a median of fewer is meaningless.
  */
 static int64_t overlap_affordable(const struct study *s)
 {
@@ -214,9 +224,12 @@ static int64_t overlap_affordable(const struct study *s)
 }
 
 /*
+ * Measure all repetitions.
+ *
  *     table: COLUMNS x n maxima over processes, then TIMES x n sums over processes
- * A repetition that was late on one process is invalid on all (INVALID is combined by MPI_MAX,
- * too).
+ *
+ * A repetition that was late on one process is invalid on all, since INVALID is also reduced by
+ * MPI_MAX.
  */
 static int overlap_measure(struct study *s, struct ictus_why *why)
 {
@@ -239,8 +252,8 @@ static int overlap_measure(struct study *s, struct ictus_why *why)
 }
 
 /*
- * The median of one column over the valid repetitions, in seconds. A column is n words; divisor is
- * p for the sums.
+ * The median of one column over the valid repetitions, in seconds. A column has n words; divisor is
+ * the number of processes for sums.
  */
 static double column_median(const struct study *s, const int64_t *column, double divisor,
                             double *scratch)
@@ -256,9 +269,10 @@ static double column_median(const struct study *s, const int64_t *column, double
 }
 
 /*
- * Maxima over processes for the overhead, means (sums / p) for the formulas of OSU and IMB, which
- * those suites compute from means. read_ns counts twice a test: before and after. unseen is time of
- * the last process that neither computing nor MPI's calls explain: it was taken off the CPU.
+ * The overhead is a maximum over processes. The formulas of OSU and IMB use means (sums / p),
+ * because those suites compute them from means. read_ns counts twice per test, before and after it.
+ * unseen is the time of the last process that neither the computation nor MPI calls explain: it was
+ * not on the CPU.
  */
 static void overlap_fill_result(struct study *s, double *scratch)
 {
@@ -287,7 +301,7 @@ static void overlap_fill_result(struct study *s, double *scratch)
     r->imb = ictusi_overlap_imb(overall, computed - tested, r->blocking_s);
 }
 
-/* n is what was valid; scratch holds one column. */
+/* The number of valid repetitions becomes n; scratch has room for one column. */
 static int overlap_finish(struct study *s, struct ictus_why *why)
 {
     double *scratch = calloc((size_t)s->n, sizeof(*scratch));
@@ -310,7 +324,10 @@ static int overlap_finish(struct study *s, struct ictus_why *why)
     return err;
 }
 
-/* The MPI library's own progress: MPICH can have a thread of its own, Open MPI 4 has none. */
+/*
+ * Whether the MPI library makes progress by itself: MPICH can use a thread of its own, Open MPI 4
+ * cannot.
+ */
 static int overlap_check_library_progress(struct ictus_why *why)
 {
     const char *asked = getenv("MPIR_CVAR_ASYNC_PROGRESS");
@@ -325,7 +342,7 @@ static int overlap_check_library_progress(struct ictus_why *why)
                                                   : "this MPI library offers no progress thread");
 }
 
-/* Operations without a start of their own have nothing to overlap. */
+/* An operation without a separate start cannot be overlapped. */
 static int overlap_check(const struct ictus_overlap_plan *plan, const struct operation *operation,
                          struct ictus_why *why)
 {
@@ -342,8 +359,9 @@ static int overlap_check(const struct ictus_overlap_plan *plan, const struct ope
 }
 
 /*
- * The thread begins after the blocking time is known, which is to be the library's own, and is
- * stopped also after an error: the communicator must not be freed under it.
+ * The progress thread starts after the blocking time is known, which must be that of the library
+ * alone. It is stopped even after an error, because the communicator must not be freed while it
+ * runs.
  */
 static int overlap_run_phases(struct study *s, struct ictus_why *why)
 {
@@ -368,8 +386,8 @@ static int overlap_run_phases(struct study *s, struct ictus_why *why)
 }
 
 /*
- * Reading costs are measured before anything is timed. All of this is collective over the bench's
- * processes.
+ * The cost of readings is measured before anything is timed. Everything is collective over the
+ * bench's processes.
  */
 int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan *plan,
                       struct ictus_overlap_result *result, struct ictus_why *why)

@@ -12,7 +12,7 @@
 
 struct progress_thread {
     pthread_t thread;
-    MPI_Comm comm; /* where nobody ever sends: a probe only progresses */
+    MPI_Comm comm; /* nobody sends on it, so a probe only makes progress */
     atomic_bool stop;
 };
 

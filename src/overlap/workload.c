@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two kernels, and how much of each fills a given time. */
+/* Two kernels, and how much of each takes a given time. */
 #include "overlap/workload.h"
 
 #include "core/stats.h"
@@ -8,18 +8,23 @@
 #include <stdlib.h>
 
 enum {
-    RUNS = 7,                        /* of one timing; the median stands */
-    MEMORY_BYTES = 16 * 1024 * 1024, /* beyond the private caches */
+    RUNS = 7,                        /* runs per timing, of which the median is used */
+    MEMORY_BYTES = 16 * 1024 * 1024, /* more than the private caches hold */
     LINE_DOUBLES = 8,                /* a cache line */
     BISECTIONS = 40,
     PROPORTION_TRIES = 8,
-    PROPORTION_UNITS = 200000, /* long enough to check the proportion on */
+    PROPORTION_UNITS = 200000, /* long enough to check the proportion */
     PROPORTION_TWICE = 2 * PROPORTION_UNITS
 };
 
-/* Close enough: half of what the figure asks, the rest is the machine's. */
+/*
+ * The accuracy of the search: half of what the result requires, which leaves the rest to the
+ * machine.
+ */
 #define CLOSE 0.005
-/* Twice the work shall take twice the time within this; else something was optimised away. */
+/*
+ * Twice the work must take twice the time within this tolerance; otherwise it was optimised away.
+ */
 #define PROPORTION_TOLERANCE 0.35
 
 int ictusi_workload_init(struct workload *work, enum ictus_kernel kernel)
@@ -39,8 +44,8 @@ void ictusi_workload_fini(struct workload *work)
 }
 
 /*
- * A chain in which each step waits for the one before: its time is the CPU's latency alone. The
- * result is kept and used again, or a compiler would leave the loop out.
+ * A dependency chain: each step waits for the previous one, so its time is the latency of the CPU.
+ * The result is kept and used again, because otherwise a compiler could remove the loop.
  */
 static void workload_do_arithmetic(struct workload *work, int64_t units)
 {
@@ -52,8 +57,9 @@ static void workload_do_arithmetic(struct workload *work, int64_t units)
 }
 
 /*
- * A double of each cache line in turn, through more memory than private caches hold, so that its
- * time is the memory's as long as it is measured; place goes on from call to call.
+ * One double of each cache line in turn, over more memory than private caches hold, so that the
+ * time is that of the memory. The position continues from call to call, so that no call finds its
+ * data in the caches.
  */
 static void workload_do_memory(struct workload *work, int64_t units)
 {
@@ -77,7 +83,7 @@ void ictusi_workload_do(struct workload *work, int64_t units)
     }
 }
 
-/* ns, the median of RUNS: an interruption in one of them does not count. */
+/* The time in ns: the median of RUNS, so that an interruption in one of them does not matter. */
 double ictusi_workload_time(struct workload *work, const struct source *source, int64_t units)
 {
     double took[RUNS];
@@ -91,8 +97,11 @@ double ictusi_workload_time(struct workload *work, const struct source *source, 
 }
 
 /*
+ * Check that the time is proportional to the work:
+ *
  *     |t(2 u) / (2 t(u)) - 1| < PROPORTION_TOLERANCE
- * Tried several times, since another process may take the CPU in either run.
+ *
+ * It is tried several times, because another process may take the CPU during either run.
  */
 static int workload_check_proportion(struct workload *work, const struct source *source,
                                      double *per_unit)
@@ -109,9 +118,9 @@ static int workload_check_proportion(struct workload *work, const struct source 
 }
 
 /*
- * Bisection between low, whose time is below the target, and high, assumed above it at four times
- * the proportional guess, where it begins; time grows with the units, but each measurement errs,
- * hence CLOSE.
+ * Bisection between low, whose time is below the target, and high, which is assumed to be above it
+ * and starts at four times the proportional guess. The time grows with the units, but each
+ * measurement has an error, so the search ends at CLOSE.
  */
 int ictusi_workload_find(struct workload *work, const struct source *source, double target_ns,
                          int64_t *units)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages are matched as ictus check matches them: in the order in which receives were posted.
- * Of many, every k-th of each sender is taken, and of those that arrive before they were sent
- * every k'-th: whoever looks at a part of the run sees its share of both.
+ * Messages are matched like those of ictus check: in the order in which receives were posted. If
+ * there are many, every k-th message of each sender is taken, and of those that arrive before they
+ * were sent, every k'-th. So any part of the run shows its share of both.
  */
 #include "view/arrows.h"
 
@@ -19,8 +19,8 @@ int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stam
 }
 
 /*
- * Points link a send with its receive and a member of a collective with a virtual node: only the
- * first is an arrow. Cancelled sends and those whose receive was not recorded have no end.
+ * Points link a send with its receive, and a member of a collective with a virtual node; only the
+ * former is an arrow. Cancelled sends, and those whose receive was not recorded, have no end.
  */
 uint32_t ictusi_arrow_end(const struct points *points, uint64_t i)
 {
@@ -32,15 +32,15 @@ uint32_t ictusi_arrow_end(const struct points *points, uint64_t i)
                : NODE_NONE;
 }
 
-/* 0: on time, 1: it arrives before it was sent. */
+/* 0: on time; 1: the message arrives before it was sent. */
 static int arrow_class(const struct points *points, uint64_t send, uint32_t receive)
 {
     return points->value[receive] < points->value[send];
 }
 
 /*
- * [track of the send, ns, track of the receive, ns, -1]: numbers in a row, since names for them
- * would be most of the file.
+ * Append [track of the send, ns, track of the receive, ns, -1]. Plain numbers are used because
+ * member names would take up most of the file.
  */
 static void arrow_put(const struct session *s, const struct picture_clock *clock, uint32_t track,
                       uint64_t send, uint32_t receive, json_t *list)
@@ -66,8 +66,8 @@ int ictusi_arrows_json(const struct session *s, const struct picture_clock *cloc
         }
     }
     /*
-     * k = count / most + 1 is the smallest step with no more than about `most` arrows; the two
-     * classes have steps of their own, since backward messages are few and are what is looked for.
+     * k = count / most + 1 is the smallest step that leaves about `most` arrows. The two classes
+     * have separate steps, because backward messages are few and are the ones of interest.
      */
     const uint64_t every[2] = {counts[0] / most_arrows + 1, counts[1] / most_backward + 1};
     for (uint32_t l = 0; l < s->trace->layout.location_count && list; l++) {

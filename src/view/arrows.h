@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages as arrows: some of them, evenly, and how many there are. */
+/* Messages as arrows: an even selection, and their total number. */
 #ifndef ICTUS_VIEW_ARROWS_H
 #define ICTUS_VIEW_ARROWS_H
 
@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* An instant of the trace in nanoseconds of the picture. */
+/* Converts instants of the trace to nanoseconds of the picture. */
 struct picture_clock {
     const struct trace *trace;
     int64_t origin; /* ticks */
@@ -15,11 +15,11 @@ struct picture_clock {
 
 int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stamp);
 
-/* The receive of the message that a point sends; NODE_NONE where there is none. */
+/* The receive of the message that a point sends, or NODE_NONE. */
 uint32_t ictusi_arrow_end(const struct points *points, uint64_t i);
 
 /*
- * Set "messages", "message_count" and "backward_count" of an object; the points' values are the
+ * Set "messages", "message_count" and "backward_count" of an object. The points' values are the
  * times. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_arrows_json(const struct session *session, const struct picture_clock *clock,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bins of the most frequent names: which one is the largest is exact for up to four names a bin. */
+/* Bins with the most frequent names. The largest one is exact for up to four names per bin. */
 #include "view/density.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* So many bins together, however many tracks there are. */
+/* The total number of bins, however many tracks there are. */
 static const uint64_t bins_in_all = 1 << 16;
 
 int ictusi_density_init(struct density *density, uint64_t tracks, int64_t length_ns)
 {
     /*
-     * At least 16 bins a track, or nothing could be told from them; at most 512, which is finer
-     * than the pixels that a track has. Between these, memory is the same for any number of tracks.
+     * At least 16 bins per track, because fewer would show nothing, and at most 512, which is finer
+     * than the pixels of a track. In between, the memory is the same for any number of tracks.
      */
     const uint64_t each = tracks > 0 ? bins_in_all / tracks : 1;
     density->count = (uint32_t)(each > 512 ? 512 : each < 16 ? 16 : each);
-    /* Rounded up, so that the last instant still falls into the last bin. */
+    /* Rounded up, so that the last instant falls into the last bin. */
     density->width = length_ns / density->count + 1;
     density->bins = calloc(tracks * density->count + 1, sizeof *density->bins);
     return density->bins ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -29,9 +29,9 @@ void ictusi_density_fini(struct density *density)
 }
 
 /*
- * A bin keeps DENSITY_NAMES names and the ns of each. A new name replaces the least one only if it
- * is longer on its own than that one is in sum. So the sums are lower bounds where there are more
- * names than places, and a name of many short pieces can be missed among long ones.
+ * A bin keeps DENSITY_NAMES names with the ns of each. A new name replaces the one with the least
+ * time only if it alone is longer than that one's sum. So with more names than places the sums are
+ * lower bounds, and a name of many short pieces may be missed among long ones.
  */
 static void bin_add(struct density_bin *bin, uint32_t name, float ns)
 {
@@ -56,7 +56,7 @@ void ictusi_density_add(struct density *density, uint32_t track, uint32_t name, 
     const int64_t end = density->width * density->count;
     from = from < 0 ? 0 : from;
     to = to > end ? end : to;
-    /* A call that spans bins is cut at their edges; each bin gets the part that lies within it. */
+    /* A call that spans several bins is divided at their edges. */
     while (from < to) {
         const int64_t bin = from / density->width;
         const int64_t next = (bin + 1) * density->width;

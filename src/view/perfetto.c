@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Perfetto JSON (the Trace Event Format of Chrome): slices for regions, flows for messages,
- * instants for events, counters for metrics. Times are microseconds with three decimals, so that
- * no nanosecond is lost. Waits lie on rows of their own, since a slice that is not within its call
- * to the nanosecond would break the nesting of calls. Messages are matched as ictus check matches
- * them, in the order in which receives were posted (MPI 4.0, 3.5): a first reading does it, a
- * second one writes.
+ * Perfetto JSON (Chrome's Trace Event Format): slices for regions, flows for messages, instants for
+ * events, counters for metrics. Times are microseconds with three decimals, so that no nanosecond
+ * is lost. Waits are on rows of their own, because a slice that does not lie exactly within its
+ * call would break the nesting of calls. Messages are matched like those of ictus check, in the
+ * order in which receives were posted (MPI 4.0, 3.5): the first reading of the events matches them,
+ * and the second one writes.
  */
 #include "archive/global_events.h"
 #include "archive/metric_names.h"
@@ -23,17 +23,17 @@ struct exporting {
     struct session session;
     struct trace *trace;
     FILE *out;
-    uint64_t *next;    /* by location: its first point that was not yet written or passed */
-    uint32_t *threads; /* by location: its number in its process */
+    uint64_t *next;    /* by location: its first point not yet written or passed */
+    uint32_t *threads; /* by location: its number within its process */
     bool begun;
     bool timed;
-    uint64_t first; /* ns: the first event, from which waits are counted */
+    uint64_t first; /* ns: the first event, to which the times of waits are relative */
 };
 
 static void perfetto_write_text(FILE *out, const char *text)
 {
     (void)fputc('"', out);
-    /* Bytes from 0x80 on are UTF-8, which JSON takes as it is. */
+    /* Bytes from 0x80 on are UTF-8, which JSON accepts unchanged. */
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') {
             (void)fputc('\\', out);
@@ -47,7 +47,7 @@ static void perfetto_write_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-/* The number of a location's process, 0 where it has none. */
+/* The number of a location's process; 0 if it has none. */
 static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef location)
 {
     const uint32_t at = ictusi_archive_location(x->trace, location);
@@ -55,7 +55,7 @@ static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef loc
     return process == LAYOUT_NONE ? 0 : x->trace->layout.processes[process].ref;
 }
 
-/* Not every recorder keeps that number in its locations'. */
+/* The thread number. Not every recorder stores it in the location's reference. */
 static uint32_t perfetto_thread(const struct exporting *x, OTF2_LocationRef location)
 {
     const uint32_t at = ictusi_archive_location(x->trace, location);
@@ -70,7 +70,7 @@ static int perfetto_number(struct exporting *x)
     x->threads = calloc((size_t)layout->location_count + 1, sizeof *x->threads);
     for (uint32_t l = 0; l < layout->location_count && counts && x->threads; l++) {
         const uint32_t process = layout->locations[l].process;
-        /* Those without a process share one more counter, after the processes' own. */
+        /* Locations without a process share another counter, after those of the processes. */
         x->threads[l] = counts[process == LAYOUT_NONE ? layout->process_count : process]++;
     }
     const int err = counts && x->threads ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -78,7 +78,10 @@ static int perfetto_number(struct exporting *x)
     return err;
 }
 
-/* The beginning that all records share; the caller continues after a comma and closes the brace. */
+/*
+ * Write the beginning that all records share. The caller continues after a comma and closes the
+ * brace.
+ */
 static void record_begin_ns(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t ns)
 {
     const uint32_t process = perfetto_process(x, location);
@@ -123,8 +126,9 @@ static OTF2_CallbackCode perfetto_on_leave(OTF2_LocationRef location, OTF2_TimeS
 }
 
 /*
- * The point that the scan made of a message's end, which is found by its time: points and events of
- * a location are in the same order. NODE_NONE where it made none, since the other end is not known.
+ * The point that the scan made for one end of a message. It is found by time, because the points
+ * and events of a location are in the same order. NODE_NONE if there is none, because the other end
+ * is unknown.
  */
 static uint32_t perfetto_point(struct exporting *x, OTF2_LocationRef location, uint64_t time,
                                uint8_t side)
@@ -148,13 +152,16 @@ static uint32_t perfetto_point(struct exporting *x, OTF2_LocationRef location, u
     return NODE_NONE;
 }
 
-/* One end of an arrow, called by the point that sent it; nothing where it has no other end. */
+/*
+ * Write one end of an arrow, identified by the sending point. Nothing is written if it has no other
+ * end.
+ */
 static void record_flow(struct exporting *x, bool send, OTF2_LocationRef location, uint64_t time,
                         uint32_t comm, uint32_t tag, uint64_t bytes)
 {
     const struct points *points = &x->session.history.points;
     const uint32_t point = perfetto_point(x, location, time, send ? POINT_OUT : POINT_IN);
-    /* Both ends carry the number of the send, by which the viewer joins them. */
+    /* Both ends have the number of the send, by which the viewer joins them. */
     const uint32_t sender = point == NODE_NONE || send ? point : points->link[point];
     if (sender >= NODE_VIRTUAL || ictusi_arrow_end(points, sender) == NODE_NONE) {
         return;
@@ -221,8 +228,10 @@ static OTF2_CallbackCode perfetto_on_event(OTF2_LocationRef location, OTF2_TimeS
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Each member of a metric is a counter of its own; the thread is in its name, since counters are by
- * process. */
+/*
+ * Each member of a metric is a separate counter. Counters belong to processes, so the id contains
+ * the thread.
+ */
 static OTF2_CallbackCode perfetto_on_metric(OTF2_LocationRef location, OTF2_TimeStamp time,
                                             void *user, OTF2_AttributeList *attributes,
                                             OTF2_MetricRef metric, uint8_t count,
@@ -236,7 +245,7 @@ static OTF2_CallbackCode perfetto_on_metric(OTF2_LocationRef location, OTF2_Time
                                  ? NAN
                                  : ictusi_metric_value(x->trace, member, types[i], values[i]);
         if (!isfinite(value)) {
-            continue; /* not defined, or nothing that JSON can say */
+            continue; /* it is undefined, or a value that JSON cannot represent */
         }
         const struct trace_metric *told = &x->trace->metrics.members[member];
         perfetto_record_begin(x, 'C', location, time);
@@ -250,7 +259,7 @@ static OTF2_CallbackCode perfetto_on_metric(OTF2_LocationRef location, OTF2_Time
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A member of a wait that is text, as an argument of a slice. */
+/* Write a text member of a wait as an argument of a slice. */
 static void perfetto_write_wait_text(struct exporting *x, const char *name, const json_t *wait,
                                      const char *member)
 {
@@ -260,7 +269,7 @@ static void perfetto_write_wait_text(struct exporting *x, const char *name, cons
     (void)fputc(',', x->out);
 }
 
-/* One end of a wait: its beginning tells for whom, and how sure that is. */
+/* Write one end of a wait. Its beginning states for whom it waits, and how certain that is. */
 static void record_wait(struct exporting *x, char phase, const json_t *wait, double seconds,
                         size_t number)
 {
@@ -286,10 +295,10 @@ static void record_wait(struct exporting *x, char phase, const json_t *wait, dou
     (void)fputc('}', x->out);
 }
 
-/* The longest waits, as slices beside the calls. */
+/* The longest waits, as slices next to the calls. */
 static void perfetto_write_waits(struct exporting *x, const json_t *waits)
 {
-    static const double longest = 1e9; /* s; what is longer is no time of a trace */
+    static const double longest = 1e9; /* s; no trace is longer */
     size_t i = 0;
     const json_t *wait = NULL;
     json_array_foreach(waits, i, wait)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Metrics thinned while they are read: how many values there will be is not known before the end.
- * Each series keeps every k-th value. When its room is full, every other one of these goes and k
- * doubles, so between half of the room and all of it is always filled, evenly over the run.
+ * Metrics are thinned while they are read, because the number of values is not known before the
+ * end. Each series keeps every k-th value. When it is full, every other value is dropped and k
+ * doubles. So between half and all of its places are filled, evenly over the run.
  */
 #include "view/series.h"
 
@@ -32,7 +32,7 @@ static struct metric_series *series_make(struct series_list *series, uint32_t tr
     return one;
 }
 
-/* every is a power of two, and values[i] is the (i every)-th of the series. */
+/* every is a power of two, and values[i] is value number i * every of the series. */
 int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t member, int64_t time,
                       double value)
 {
@@ -43,7 +43,7 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
                                                                             : ICTUS_OK;
     }
     if (at == SERIES_MOST) {
-        return ICTUS_OK; /* one of those that are only counted */
+        return ICTUS_OK; /* this series is only counted */
     }
     struct metric_series *one =
         at == IDMAP_NONE ? series_make(series, track, member) : series->list[at];
@@ -53,10 +53,10 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
     if (one->seen++ % one->every != 0) {
         return ICTUS_OK;
     }
-    if (one->count == SERIES_POINTS) { /* every other one goes */
+    if (one->count == SERIES_POINTS) { /* drop every other value */
         /*
-         * Those that stay are the multiples of the new k: the first value is the 0th, and every
-         * other one of the multiples of k is a multiple of 2 k.
+         * Those that remain are the multiples of the new k: the first value has number 0, and every
+         * other multiple of k is a multiple of 2 k.
          */
         for (size_t i = 0; 2 * i < SERIES_POINTS; i++) {
             one->time[i] = one->time[2 * i];
@@ -64,7 +64,7 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
         }
         one->count = SERIES_POINTS / 2;
         one->every *= 2;
-        /* This value was due under the old k; under the new one it may not be. */
+        /* This value was due with the old k, but may not be with the new one. */
         if ((one->seen - 1) % one->every != 0) {
             return ICTUS_OK;
         }

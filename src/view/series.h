@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Metrics over time: a series for each metric of each track. Of a long one every k-th value is
- * kept, where k doubles whenever the room is full.
+ * Metrics over time: one series per metric and track. Of a long series every k-th value is kept,
+ * where k doubles whenever the series is full.
  */
 #ifndef ICTUS_VIEW_SERIES_H
 #define ICTUS_VIEW_SERIES_H
@@ -21,8 +21,8 @@ struct metric_series {
 struct series_list {
     struct metric_series *list[SERIES_MOST];
     uint64_t count;
-    struct idmap index; /* track, member -> place */
-    uint64_t seen;      /* series of the archive; the first SERIES_MOST are kept */
+    struct idmap index; /* track, member -> index */
+    uint64_t seen;      /* series in the archive; the first SERIES_MOST are kept */
     uint64_t values;    /* of all series, kept or not */
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Twice as many as wanted are kept; each time that room is full, the shorter half goes. */
+/* Selects the longest slices. */
 #include "view/slices.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* Room for twice as many as are kept: when it is full, the shorter half goes. */
+/*
+ * There is room for twice as many slices as are kept. When it is full, the shorter half is dropped.
+ */
 int ictusi_slices_init(struct slices *slices, size_t most)
 {
     *slices = (struct slices){.most = most > 0 ? most : 1};
@@ -19,7 +21,9 @@ void ictusi_slices_fini(struct slices *slices)
     slices->list = NULL;
 }
 
-/* The longest first; equal ones in an order that does not depend on how they came. */
+/*
+ * From longest to shortest. Equal ones have an order that does not depend on when they were added.
+ */
 static int slice_by_duration(const void *a, const void *b)
 {
     const struct slice *x = a;
@@ -36,7 +40,9 @@ static int slice_by_duration(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-/* By track, then time, then depth: an outer call comes before the inner one that begins with it. */
+/*
+ * By track, then time, then depth, so that an outer call precedes an inner one that begins with it.
+ */
 static int slice_by_place(const void *a, const void *b)
 {
     const struct slice *x = a;
@@ -51,9 +57,9 @@ static int slice_by_place(const void *a, const void *b)
 }
 
 /*
- * Selecting by sorting 2 n slices each time n came costs O(log n) a slice. From then on `least`
- * keeps those out that are shorter than the n-th longest so far: they cannot be among the longest
- * of all.
+ * Sorting 2 n slices each time n have been added costs O(log n) per slice. From then on, `least`
+ * excludes slices that are shorter than the n-th longest so far, because they cannot be among the
+ * longest of all.
  */
 static void slices_halve(struct slices *slices)
 {
@@ -66,8 +72,8 @@ static void slices_halve(struct slices *slices)
 }
 
 /*
- * `least` only ever grows, so that what is refused now would be dropped later in any case. Equal
- * ones are let in, and the order of slice_by_duration() decides among them.
+ * `least` only ever increases, so a slice that is refused now would be dropped later anyway. Equal
+ * ones are accepted, and the order of slice_by_duration() decides among them.
  */
 void ictusi_slices_add(struct slices *slices, struct slice slice)
 {
@@ -81,7 +87,7 @@ void ictusi_slices_add(struct slices *slices, struct slice slice)
     }
 }
 
-/* First down to the number that was asked for, then in the order in which they are drawn. */
+/* Reduce to the requested number, then sort into the order of drawing. */
 void ictusi_slices_finish(struct slices *slices)
 {
     slices_halve(slices);

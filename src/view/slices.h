@@ -14,16 +14,16 @@ struct slice {
 struct slices {
     struct slice *list;
     size_t count, most;
-    int64_t least;    /* shorter ones are not kept any more */
-    uint64_t dropped; /* how many were not kept */
+    int64_t least;    /* shorter slices are no longer kept */
+    uint64_t dropped; /* number of slices not kept */
 };
 
-/* Keep that many at most. Errors: ICTUS_ERR_NOMEM; to be ended all the same. */
+/* Keep at most this many slices. Call ictusi_slices_fini() even after an error: ICTUS_ERR_NOMEM. */
 int ictusi_slices_init(struct slices *slices, size_t most);
 void ictusi_slices_fini(struct slices *slices);
 void ictusi_slices_add(struct slices *slices, struct slice slice);
 
-/* Leave the longest, by track and start. */
+/* Leave the longest slices, sorted by track and start. */
 void ictusi_slices_finish(struct slices *slices);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ictus_timeline_read(): the events are read twice, first as ictus check reads them, which refuses
- * damaged files and matches the messages, then for calls and metrics, one location after the other.
+ * ictus_timeline_read(): the events are read twice. The first time they are read like those of
+ * ictus check, which refuses damaged files and matches the messages. The second time they are read
+ * for calls and metrics, one location after the other.
  */
 #include "archive/metric_names.h"
 #include "core/plain.h"
@@ -17,8 +18,8 @@
 #include <string.h>
 
 /*
- * How often and how long a region was entered. By region of the definitions; the last row is of
- * regions that are not defined.
+ * How often and how long a region was entered. There is one row per defined region; the last row is
+ * for undefined regions.
  */
 struct region_time {
     uint64_t calls;
@@ -40,8 +41,8 @@ struct view {
     struct frame *stack;
     uint32_t depth, room;
     uint32_t track;
-    int64_t first; /* ns: the first enter of all */
-    int64_t since; /* of the track: what it does it has done since */
+    int64_t first; /* ns: the first enter of all tracks */
+    int64_t since; /* of the track: since when its present activity lasts */
     int err;
 };
 
@@ -50,24 +51,24 @@ static int64_t view_now(const struct view *v, OTF2_TimeStamp stamp)
     return ictusi_arrows_picture_ns(&v->clock, (int64_t)stamp);
 }
 
-/* What was going on until now goes into the bins. */
+/* Add the activity up to now to the bins. */
 static void view_pass(struct view *v, int64_t now)
 {
     if (v->depth > 0) {
         /*
-         * Only the innermost region gets the time; the profile's times hold those of inner calls,
-         * too.
+         * Only the innermost region gets the time. The times of the profile, in contrast, include
+         * inner calls.
          */
         ictusi_density_add(&v->density, v->track, v->stack[v->depth - 1].name, v->since, now);
     }
     v->since = now;
 }
 
-/* Times include those of inner calls (view_pass() has those without). */
+/* Add a call to the profile. Its time includes inner calls (view_pass() has times without them). */
 static void view_leave(struct view *v, int64_t now)
 {
     const struct frame *frame = &v->stack[v->depth - 1];
-    /* A clock that was set back during a call would make it negative. */
+    /* A clock that was set back during the call would make this negative. */
     const int64_t lasted = now > frame->entered ? now - frame->entered : 0;
     struct region_time *r = &v->regions[frame->name];
     r->least = r->calls == 0 || lasted < r->least ? lasted : r->least;
@@ -79,7 +80,10 @@ static void view_leave(struct view *v, int64_t now)
     v->depth--;
 }
 
-/* v->since is now after view_pass(); it is the first enter of all where no earlier one was met. */
+/*
+ * After view_pass(), v->since is the present time, and the first enter of all unless there was an
+ * earlier one.
+ */
 static OTF2_CallbackCode view_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
                                        uint64_t position, void *user,
                                        OTF2_AttributeList *attributes, OTF2_RegionRef region)
@@ -100,14 +104,14 @@ static OTF2_CallbackCode view_on_enter(OTF2_LocationRef location, OTF2_TimeStamp
         v->stack = stack;
         v->room = room;
     }
-    const uint64_t none = v->session.trace->regions.count; /* a region that is not defined */
+    const uint64_t none = v->session.trace->regions.count; /* row of undefined regions */
     v->first = v->since < v->first ? v->since : v->first;
     v->stack[v->depth++] =
         (struct frame){v->since, (uint32_t)(row == IDMAP_NONE ? none : (uint64_t)row)};
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Which region is left is not looked at: calls are nested, and the innermost ends. */
+/* The region that is left is not checked: calls are nested, so it is the innermost one. */
 static OTF2_CallbackCode view_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                        uint64_t position, void *user,
                                        OTF2_AttributeList *attributes, OTF2_RegionRef region)
@@ -148,8 +152,8 @@ static OTF2_CallbackCode view_on_metric(OTF2_LocationRef location, OTF2_TimeStam
 }
 
 /*
- * The scan has read the same events: what is odd about them was said then. As readers see the
- * archive, clock offsets applied.
+ * Read the events of one track as readers see the archive, with clock offsets applied. The scan has
+ * read the same events, so irregularities were reported then.
  */
 static int view_track(struct view *v, uint32_t track, const OTF2_EvtReaderCallbacks *set)
 {
@@ -222,7 +226,7 @@ static json_t *view_names(const struct trace *trace)
         const char *name = ictusi_archive_string(trace, trace->regions.rows[i].string);
         (void)json_array_append_new(list, json_string(name));
     }
-    /* Where view_on_enter() puts regions without a definition: one after the last. */
+    /* The name of the row for undefined regions, which is one after the last. */
     (void)json_array_append_new(list, json_string("?"));
     return list;
 }
@@ -235,8 +239,8 @@ static json_t *view_slices(const struct view *v)
         json_t *list = json_array();
         int64_t before = 0;
         /*
-         * The list is by track and start, so i runs through it once. Starts are told as what they
-         * are after the one before, which has fewer digits.
+         * The list is sorted by track and start, so i passes through it once. Starts are written as
+         * differences, which have fewer digits.
          */
         for (; i < v->slices.count && v->slices.list[i].track == l; i++) {
             const struct slice *s = &v->slices.list[i];
@@ -251,10 +255,10 @@ static json_t *view_slices(const struct view *v)
     return lists;
 }
 
-/* Two numbers a bin: the region that took most of it, and its share in percent. */
+/* Two numbers per bin: the region that took up most of it, and its share in percent. */
 static json_t *view_density(const struct view *v)
 {
-    /* Only where slices were dropped: else the slices themselves show everything. */
+    /* Only if slices were dropped: otherwise the slices themselves show everything. */
     json_t *lists = json_array();
     for (uint32_t l = 0; l < v->session.trace->layout.location_count && v->slices.dropped > 0;
          l++) {
@@ -271,7 +275,7 @@ static json_t *view_density(const struct view *v)
     return lists;
 }
 
-/* Every k-th value of each series (`every`), of n there were. */
+/* Every k-th value of each series (`every`), out of n. */
 static json_t *view_metrics(const struct view *v)
 {
     const struct trace *trace = v->session.trace;
@@ -314,7 +318,7 @@ static json_t *view_profile(const struct view *v)
     return list;
 }
 
-/* What the archive says about its clock's error; nothing where it does not. */
+/* What the archive states about the error of its clock; empty if it states nothing. */
 static json_t *view_clock(const struct trace *trace)
 {
     static const char *const names[2][2] = {{"ICTUS::CLOCK::SIGMA_NS", "sigma_ns"},
@@ -364,8 +368,8 @@ static json_t *view_json(struct view *v)
 }
 
 /*
- * Memory: points of the archive's messages, twice the slices that are kept, some 65536 bins, and
- * the metrics' series. None of these but the points grows with the run.
+ * Memory is needed for the points of the archive's messages, twice the number of slices kept, about
+ * 65536 bins, and the series of metrics. Only the points grow with the length of the run.
  */
 static int view_run(struct view *v, const char *archive, size_t slices, json_t **timeline,
                     struct ictus_why *why)
@@ -385,8 +389,8 @@ static int view_run(struct view *v, const char *archive, size_t slices, json_t *
     err = v->regions ? ICTUS_OK : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_slices_init(&v->slices, slices);
     /*
-     * A longer run than an int64 holds in nanoseconds is a damaged definition. The conversion of
-     * such a double would be undefined.
+     * A run longer than an int64 of nanoseconds comes from a damaged definition. Converting such a
+     * double would be undefined.
      */
     err = err ? err
               : ictusi_density_init(&v->density, s->trace->layout.location_count,
