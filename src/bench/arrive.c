@@ -1,32 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arriving as a pattern asks: idle, or from computing. */
+/*
+ * How a process arrives at the operation with the delay that a pattern gives it: after waiting
+ * idly, or after computing.
+ */
 #include "bench/arrive.h"
 
 #include "sync/wait.h"
 
 enum {
-    WORK_BYTES = 16 << 20, /* more than a core's own caches; what is beyond matters little */
-    WORK_LINES = 8,        /* between two looks at the clock */
+    /* larger than a core's private caches; whether it fits into the shared one matters little */
+    WORK_BYTES = 16 << 20,
+    WORK_LINES = 8, /* cache lines between two readings of the clock */
     LINE_BYTES = 64,
-    MARGIN_NS = 2000 /* so many lines may take this long where memory is busy */
+    MARGIN_NS = 2000 /* upper bound on the time for WORK_LINES lines when the memory is busy */
 };
 
 uint64_t ictusi_arrive_bytes(const struct call *call)
 {
 #if defined(ICTUS_SIMGRID)
-    (void)call; /* computing takes no simulated time, and there are no caches */
+    (void)call; /* Computing takes no simulated time, and SimGrid models no caches. */
     return 0;
 #else
     return arrival_computes(&call->arrival) ? WORK_BYTES : 0;
 #endif
 }
 
+/*
+ * The load that stands in for an application's computation: one read-modify-write in each cache
+ * line of a buffer larger than the private caches, until the instant. It leaves the caches as a
+ * memory-bound application does, so that the operation starts with cold data.
+ */
 static void arrive_work_until(const struct source *source, struct call *call, int64_t instant)
 {
     int64_t now = ictusi_source_read(source);
     /*
-     * A clock that was set back ends the work at once: it might otherwise go on for as long as it
-     * was set back by.
+     * If the clock is set back, stop at once. Otherwise the loop would go on for as long as the
+     * clock was set back.
      */
     for (int64_t before = now; now < instant && now >= before;) {
         for (int i = 0; i < WORK_LINES; i++) {
@@ -38,6 +47,10 @@ static void arrive_work_until(const struct source *source, struct call *call, in
     }
 }
 
+/*
+ * The computation ends MARGIN_NS before the arrival and a spin covers the rest. Otherwise the
+ * arrival would be as imprecise as WORK_LINES cache lines take.
+ */
 void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sample *sample)
 {
     const struct source *source = clock->source;
@@ -48,7 +61,10 @@ void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sa
     if (sample->has_common) {
         sample->common += next->lead_ns;
     }
-    /* Where processes share cores, who computes keeps others from arriving. */
+    /*
+     * If processes share cores, a process that computes would keep others from arriving on time.
+     * All of them wait idly then.
+     */
     if (call->work && next->gap_ns > MARGIN_NS && !clock->crowded) {
         (void)ictusi_sync_wait_until(source, arrival - next->gap_ns, false);
         arrive_work_until(source, call, arrival - MARGIN_NS);

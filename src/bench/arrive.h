@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One repetition on one process, and how it comes to the operation. */
+/* One repetition on one process, and how the process arrives at the operation. */
 #ifndef ICTUS_BENCH_ARRIVE_H
 #define ICTUS_BENCH_ARRIVE_H
 
@@ -11,28 +11,33 @@
 
 /* One repetition on this process. */
 struct sample {
-    int64_t start, stop; /* of the local source */
-    /* The same on the global clock as it was then: it may be made again before they are reduced. */
+    int64_t start, stop; /* readings of the local source */
+    /*
+     * The same two instants on the global clock, mapped at once: the clock may be fitted again
+     * before the samples are reduced.
+     */
     int64_t begin, end;
-    int64_t common; /* global instant at which the first may arrive; only if has_common */
+    /* global instant at which the first process may arrive; valid only if has_common */
+    int64_t common;
     bool has_common;
     bool valid;
-    bool late; /* something kept it waiting beyond the arrival that was asked for */
+    bool late; /* the process arrived later than its pattern asked for */
 };
 
 /*
- * Wait for call->next after the common instant, where the scheme has one, so that a late start adds
- * nothing to it; else after sample->start. Sets start to the arrival, moves the common instant to
- * where the first may arrive, and says whether this process was late: such a repetition is none of
- * the pattern.
+ * Wait until call->next after the common instant, or after sample->start if the scheme has no
+ * common instant. Because the delay counts from the common instant, a late start does not add to
+ * it. Sets sample->start to the arrival, moves the common instant to where the first process may
+ * arrive, and records whether this process was late. A late process makes the repetition unusable,
+ * since its arrivals no longer follow the pattern.
  *
- * Who is to compute goes through memory as fast as it can until it arrives: as after the
- * application's own computation, neither what the operation needs nor its code is in the nearest
- * caches.
+ * If the pattern asks for computation, the process goes through memory as fast as it can until it
+ * arrives. As after an application's own computation, neither the data nor the code of the
+ * operation is then in the nearest caches.
  */
 void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sample *sample);
 
-/* Bytes that a call's process needs at call->work. */
+/* Bytes of memory that this process needs at call->work. */
 uint64_t ictusi_arrive_bytes(const struct call *call);
 
 #endif

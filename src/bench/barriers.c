@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schemes with barriers before each repetition: what most suites do, and the variants that try to
- * do better. Nothing makes processes leave a barrier together.
+ * Schemes that call barriers before each repetition: what most suites do, and variants that try to
+ * do better. No barrier makes its processes leave at the same time, and the exit skew of the
+ * barrier becomes an error of the measurement.
  */
 #include "bench/scheme.h"
 #include "bench/subject.h"
@@ -73,7 +74,7 @@ static int barriers_measure(struct scheme *scheme, struct call *call, double bud
                             struct sample *samples, int64_t *n)
 {
     (void)budget_s;
-    /* A batch is short: time limits hold between batches. */
+    /* The time limit is checked between batches, which are short. */
     const struct barriers *state = scheme->state;
     int64_t made = 0;
     int err = ICTUS_OK;
@@ -84,7 +85,10 @@ static int barriers_measure(struct scheme *scheme, struct call *call, double bud
             err = ictusi_subject_call(&state->subject);
         }
         if (!err) {
-            /* No instant was agreed on, so the makespan counts from the first entry. */
+            /*
+             * There is no agreed start, so the makespan counts from the first entry into the
+             * operation.
+             */
             sample->has_common = false;
             err = ictusi_time_call(scheme->clock, call, sample);
             sample->valid = true;
@@ -99,7 +103,9 @@ static void barrier_fini(struct scheme *scheme)
 {
     struct barriers *state = scheme->state;
     ictusi_subject_fini(&state->subject);
-    /* After the subject, whose forced communicator is the selector's. */
+    /*
+     * The selector is freed after the subject, because it owns the subject's forced communicator.
+     */
     if (state->selector) {
         ictus_selector_free(state->selector);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Running one experiment: warm up, measure in batches, reduce each batch over the ranks, and stop
- * by count, by time or by the width of the median's interval.
+ * after a number of repetitions, at a time limit, or when the confidence interval of the median is
+ * narrow enough.
  */
 #include "bench/bench.h"
 
@@ -21,13 +22,14 @@
 #include <string.h>
 
 enum {
-    BATCH_FIRST = 8,    /* the first batch tells how long a repetition takes */
-    BATCH_MAX = 256,    /* samples kept between two reductions */
-    RESTARTS = 3,       /* starts of a persistent operation that are verified */
-    ATTEMPTS_FACTOR = 4 /* without a time limit, give up at so many invalid ones per wanted one */
+    BATCH_FIRST = 8, /* the first batch shows how long a repetition takes */
+    BATCH_MAX = 256, /* samples kept between two reductions */
+    /* starts of a persistent operation that are verified before it is measured */
+    RESTARTS = 3,
+    ATTEMPTS_FACTOR = 4 /* without a time limit: most invalid repetitions for each one wanted */
 };
 
-/* A batch should not take longer than this, so that time limits hold. */
+/* Longest time that a batch should take. Limits are checked between batches only. */
 #define BATCH_TIME_S 0.1
 
 static int bench_build(struct ictus_bench *bench, MPI_Comm comm, const char *scheme,
@@ -82,7 +84,7 @@ void ictus_bench_free(struct ictus_bench *bench)
     }
     ictusi_scheme_free(bench->scheme);
     if (bench->comm != MPI_COMM_NULL) {
-        MPI_Comm_free(&bench->comm); /* takes the clock with it */
+        MPI_Comm_free(&bench->comm); /* frees the clock as well, which is attached to it */
     }
     free(bench->samples);
     free(bench);
@@ -98,15 +100,15 @@ int ictus_bench_crowded(const struct ictus_bench *bench)
     return bench->clock->crowded;
 }
 
-/* One experiment on its way. */
+/* The state of one experiment. */
 struct experiment {
     struct ictus_bench *bench;
     const struct ictus_bench_plan *plan;
     struct call call;
-    MPI_Comm group; /* the processes that run the operation together, if not all */
-    int rank;       /* among all */
+    MPI_Comm group; /* processes that run the operation together; MPI_COMM_NULL if all do */
+    int rank;       /* in the bench's communicator */
     struct collection all;
-    int64_t began; /* local instant */
+    int64_t began; /* local instant of the start */
     double repetition_s;
 };
 
@@ -116,8 +118,9 @@ static double bench_elapsed_s(const struct experiment *e)
 }
 
 /*
- * How many repetitions a batch may have: as many as fit into its time and into what is left of the
- * experiment's, so that no round of several takes the time of those to come.
+ * The most repetitions that a batch may have: as many as fit into the time of a batch and into what
+ * is left of the experiment's time. Without the second bound, one round of several could use up the
+ * time of the later ones.
  */
 static int64_t batch_affordable(const struct experiment *e, double time_s)
 {
@@ -127,23 +130,23 @@ static int64_t batch_affordable(const struct experiment *e, double time_s)
     return e->repetition_s > 0.0 ? (int64_t)(left_s / e->repetition_s) + 1 : BATCH_FIRST;
 }
 
-/* How many repetitions next, 0 to stop; decided by rank 0 for all. */
+/* Number of repetitions in the next batch; 0 stops the experiment. Rank 0 decides for all. */
 static int bench_next_batch(struct experiment *e, int64_t *n)
 {
     const struct ictus_bench_plan *plan = e->plan;
     const int64_t tried = e->all.n + e->all.invalid;
     /*
-     * Rank 0 alone has the values, and clocks differ: if each decided for itself, some would leave
-     * the loop while others wait in the next batch.
+     * Only rank 0 has the values, and clocks differ. If each process decided for itself, some would
+     * leave the loop while others wait in the next batch.
      */
     int64_t left = plan->repetitions - e->all.n;
     if (e->rank == 0) {
         const double time = bench_elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
         /*
-         * On a busy machine starts may be late for as long as the other work lasts. Repeating them
-         * ends with the time limit; where there is none, it ends here. The constant allows short
-         * experiments a bad beginning.
+         * On a machine with other load, starts may be late for as long as that load lasts. The time
+         * limit ends their repetition; without one, it ends here. The constant allows a short
+         * experiment a bad beginning.
          */
         const bool hopeless = plan->max_time_s <= 0.0 &&
                               e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
@@ -161,7 +164,7 @@ static int bench_next_batch(struct experiment *e, int64_t *n)
                                                                           : ICTUS_ERR_MPI;
 }
 
-/* A wrong result somewhere ends the experiment everywhere. */
+/* A wrong result on one process ends the experiment on all. */
 static int batch_checked(const struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -171,13 +174,17 @@ static int batch_checked(const struct experiment *e, struct ictus_why *why)
     return ictusi_sync_agree(e->bench->comm, err, why);
 }
 
+/*
+ * One batch. A clock step, a wrong result or an MPI error on any process must have the same
+ * consequence on all, because the reduction that follows is collective.
+ */
 static int bench_run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
 {
     struct ictus_bench *bench = e->bench;
     struct watch watch;
     ictusi_watch_begin(&watch, bench->clock->source);
     const double before = bench_elapsed_s(e);
-    /* 0 stands for no limit, so what is left of a limit is never 0. */
+    /* A budget of 0 means that there is no limit, so what is left of a limit must not become 0. */
     const double budget =
         e->plan->max_time_s > 0.0 ? fmax(e->plan->max_time_s - before, 1e-9) : 0.0;
     int64_t made = n;
@@ -187,22 +194,29 @@ static int bench_run_batch(struct experiment *e, int64_t n, struct ictus_why *wh
         err = batch_checked(e, why);
     }
     /*
-     * A clock may be set on one node only. All drop the batch then, since the reduction below is
-     * collective.
+     * A clock may be stepped on one node only. All processes drop the batch then, because the
+     * reduction below is collective.
      */
     int stepped = ictusi_watch_look(&watch, bench->clock->source).stepped;
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &stepped, 1, MPI_INT, MPI_MAX, bench->comm)) {
         err = ICTUS_ERR_MPI;
     }
     if (!err && stepped) {
-        e->all.invalid += made; /* some of them have the step in them */
+        e->all.invalid += made; /* at least one of them contains the step */
         return ICTUS_OK;
     }
-    /* With all that is around the call: that is what another one will cost. */
+    /*
+     * This includes the cost of everything around the call, which the next repetition will have
+     * too.
+     */
     e->repetition_s = made > 0 ? (bench_elapsed_s(e) - before) / (double)made : 0.0;
     return err ? err : ictusi_reduce_batch(bench->scheme, &e->call, bench->samples, made, &e->all);
 }
 
+/*
+ * The first calls set up connections, buffers and caches. Their times are not those of a
+ * repetition.
+ */
 static int bench_warm_up(struct experiment *e)
 {
     int err = ICTUS_OK;
@@ -227,18 +241,18 @@ static int bench_measure_all(struct experiment *e, struct ictus_why *why)
     return err;
 }
 
-/* Of all groups or none. */
+/* All groups must be right, or the experiment ends in all of them. */
 static int experiment_check(struct experiment *e, struct ictus_why *why)
 {
     return ictusi_sync_agree(e->bench->comm, ictusi_verify_call(&e->call, e->plan, why), why);
 }
 
 /*
- * Whether what is made once does its work whenever it is used: some persistent operations of MPICH
- * 4.0 move no data when they are started again, and its MPI_Win_allocate sometimes gives memory
- * that puts miss. Their times would be those of nothing. This is done again in each round, and
- * looks at the ends of blocks only: looking at all of 64 large messages takes longer than measuring
- * them.
+ * Whether an object that is made once does its work each time it is used. Some persistent
+ * operations of MPICH 4.0 move no data when they are started again, and its MPI_Win_allocate
+ * sometimes gives memory that puts do not reach; their times would be those of an empty operation.
+ * The check is repeated in each round. It looks at the ends of blocks only, because checking 64
+ * large messages in full takes longer than measuring them.
  */
 static int bench_check_restart(struct experiment *e, struct ictus_why *why)
 {
@@ -258,8 +272,9 @@ static int bench_check_restart(struct experiment *e, struct ictus_why *why)
 }
 
 /*
- * What happened before the clock was there, on the clock as it is now: nothing is called. The clock
- * is least sure of the earliest instant, and so are the numbers that compare processes.
+ * The time of MPI_Init, which is over before a clock exists: the instants that the plan gives are
+ * mapped by the clock as it is now, and nothing is called. The clock is extrapolated farthest for
+ * the earliest instant, so the reductions that compare processes are least certain here.
  */
 static int bench_run_past(struct experiment *e, struct ictus_why *why)
 {
@@ -283,7 +298,9 @@ static int bench_run_past(struct experiment *e, struct ictus_why *why)
     return ictusi_reduce_batch(bench->scheme, &e->call, sample, 1, &e->all);
 }
 
-/* Verify before, so that no time is spent on nonsense, and after, so that the buffers in use are.
+/*
+ * Verify before the measurement, so that no time is spent on wrong results, and after it, so that
+ * the buffers that were used are covered too.
  */
 static int bench_run_all(struct experiment *e, struct ictus_why *why)
 {
@@ -313,7 +330,10 @@ static int bench_run_all(struct experiment *e, struct ictus_why *why)
     return err;
 }
 
-/* Groups are of equal size. Nobody could force an algorithm on a communicator that is split. */
+/*
+ * All groups must have the same size. An algorithm is forced on one communicator, so it cannot be
+ * forced on one that is split into groups.
+ */
 static int bench_check_group(const struct ictus_bench_plan *plan, int processes,
                              struct ictus_why *why)
 {
@@ -350,7 +370,7 @@ static int bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_wh
     return ICTUS_OK;
 }
 
-/* Tell all what the first process to know of it has to say. */
+/* Give all processes the reason that the first failing process has. */
 static int experiment_explain(const struct experiment *e, struct ictus_why *why)
 {
     const int mine = e->call.mpi_error ? ictusi_call_failed(&e->call, why) : ICTUS_OK;
@@ -358,7 +378,7 @@ static int experiment_explain(const struct experiment *e, struct ictus_why *why)
     return ICTUS_ERR_MPI;
 }
 
-/* Hand the collected samples over, with the clock's uncertainty at the end. */
+/* Hand over the collected samples, with the uncertainty of the clock at the end. */
 static int experiment_finish(struct experiment *e, struct ictus_bench_result *result)
 {
     struct ictus_reading now;
@@ -378,7 +398,7 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
     result->bound_ns = errors[1];
     result->arrival_ranks = e->call.arrival.ranks;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
-        /* The result owns them from here on. */
+        /* The result owns the arrays from here on. */
         result->samples_s[r] = e->all.values[r];
         e->all.values[r] = NULL;
     }
@@ -388,8 +408,8 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
 }
 
 /*
- * Make the call, on this process's group if there are several. Collective over the bench's
- * communicator: what fails in one group fails in all.
+ * Make the call ready, on this process's group if there are several. Collective over the bench's
+ * communicator: a failure in one group is an error in all.
  */
 static int experiment_begin(struct experiment *e, const struct operation *operation,
                             struct ictus_why *why)
@@ -414,7 +434,10 @@ static void experiment_end(struct experiment *e)
     }
 }
 
-/* How late a process may come to a call: as late as to a start. */
+/*
+ * How late a process may come to a call before the repetition is invalid: the tolerance of a
+ * harmonised start.
+ */
 static int64_t bench_tolerance_ns(const struct ictus_bench *bench)
 {
     const struct harmonize_state *state = ictusi_harmonize_find(bench->comm);

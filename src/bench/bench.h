@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of a bench, for the layers that build on it. */
+/* Internals of a bench, for the code that builds on it. */
 #ifndef ICTUS_BENCH_BENCH_H
 #define ICTUS_BENCH_BENCH_H
 
@@ -8,10 +8,10 @@
 #include "sync/clock.h"
 
 struct ictus_bench {
-    MPI_Comm comm;             /* private */
-    struct ictus_clock *clock; /* of the communicator's harmonised starts */
+    MPI_Comm comm;             /* a duplicate, not shared with the caller */
+    struct ictus_clock *clock; /* of the harmonised starts on this communicator */
     struct scheme *scheme;
-    struct sample *samples; /* one batch */
+    struct sample *samples; /* room for one batch */
 };
 
 #endif

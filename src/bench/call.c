@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers, counts and communicator of a call. */
+/* The buffers, counts and communicator of a call. */
 #include "bench/call.h"
 
 #include "bench/arrive.h"
@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 enum {
-    BUFFER_ALIGNMENT = 4096,        /* a page, as OSU's: alignment is part of what is measured */
-    FLUSH_BYTES_DEFAULT = 64 << 20, /* where the size of the last cache is not known */
-    LARGE_BYTES = 64 << 20          /* from here on a process asks before it takes memory */
+    /* one page, as in the OSU benchmarks: alignment affects what is measured */
+    BUFFER_ALIGNMENT = 4096,
+    FLUSH_BYTES_DEFAULT = 64 << 20, /* used if the size of the last-level cache is not known */
+    /* from this size on, check that the node has the memory before taking it */
+    LARGE_BYTES = 64 << 20
 };
 
 static uint64_t block_count(const struct call *call, enum blocks blocks)
@@ -26,7 +28,7 @@ static uint64_t block_count(const struct call *call, enum blocks blocks)
     return (uint64_t)ictusi_operation_block_count(call, blocks);
 }
 
-/* What does not fit into the address space stays too large, and is refused for it. */
+/* Saturates: a size beyond the address space stays too large, and the allocation refuses it. */
 static uint64_t bytes_times(uint64_t a, uint64_t b)
 {
     uint64_t product = 0;
@@ -45,21 +47,25 @@ static int buffer_allocate(void **buffer, uint64_t bytes)
     if (bytes > PTRDIFF_MAX - BUFFER_ALIGNMENT) {
         return ICTUS_ERR_NOMEM;
     }
-    /* At least one byte, so that MPI is never handed NULL for an empty block. */
+    /* At least one byte, so that MPI is never given NULL for an empty block. */
     if (posix_memalign(&made, BUFFER_ALIGNMENT, bytes ? bytes : 1)) {
         return ICTUS_ERR_NOMEM;
     }
-    /* Touched, so that no page is mapped for the first time within a timed call. */
+    /* Touch every page now, so that none is mapped for the first time inside a timed call. */
     memset(made, 0, bytes);
     *buffer = made;
     return ICTUS_OK;
 }
 
-/* An int counts the elements where it can; beyond, MPI-4's calls do where the library has them. */
+/*
+ * Elements are counted by an int if they fit. Beyond that the MPI-4 functions with large counts are
+ * used, if the library has them.
+ */
 static int call_choose_counts(struct call *call, const struct ictus_bench_plan *plan,
                               const struct datatype *type, struct ictus_why *why)
 {
-    if (call->elements <= INT_MAX || call->operation->user) { /* a user's counts for itself */
+    /* a plugin's operation counts for itself */
+    if (call->elements <= INT_MAX || call->operation->user) {
         call->count = (int)(call->elements <= INT_MAX ? call->elements : INT_MAX);
         return ICTUS_OK;
     }
@@ -74,7 +80,7 @@ static int call_choose_counts(struct call *call, const struct ictus_bench_plan *
     return ICTUS_OK;
 }
 
-/* The type of a block, where that is not so many elements one after the other. */
+/* The datatype of a block whose elements are not contiguous. */
 static int call_read_layout(struct call *call, const struct ictus_bench_plan *plan,
                             const struct datatype *type, struct ictus_why *why)
 {
@@ -120,7 +126,10 @@ static int call_read_types(struct call *call, const struct ictus_bench_plan *pla
     return call_read_layout(call, plan, &type, why);
 }
 
-/* A block cut into as many parts as there are processes, the first ones larger by one element. */
+/*
+ * Cut a block into one part for each process. The first parts are larger by one element if the
+ * division leaves a remainder.
+ */
 static void call_make_shares(struct call *call)
 {
     const int each = call->count / call->size;
@@ -136,7 +145,10 @@ static int call_larger_of(int a, int b)
     return a > b ? a : b;
 }
 
-/* Displacements of the v-variants are ints: the whole buffer must be within reach. */
+/*
+ * Displacements of the v- and w-variants are ints, in elements or in bytes. The whole buffer must
+ * therefore not exceed INT_MAX bytes.
+ */
 static int call_make_counts(struct call *call, struct ictus_why *why)
 {
     const int neighbors = call_larger_of(call->topology.source_count, call->topology.target_count);
@@ -165,7 +177,10 @@ static int call_make_counts(struct call *call, struct ictus_why *why)
     call_make_shares(call);
     for (int i = 0; i < n; i++) {
         call->counts[i] = call->count;
-        /* Beyond INT_MAX nobody reads them: the v- and w-variants were refused above. */
+        /*
+         * Beyond INT_MAX these values wrap, but nobody reads them: the v- and w-variants were
+         * refused above.
+         */
         call->displs[i] = (int)((uint32_t)i * (uint32_t)call->count);
         call->byte_displs[i] = (int)((uint32_t)i * (uint32_t)bytes);
         call->aint_displs[i] = (MPI_Aint)i * (MPI_Aint)bytes;
@@ -187,14 +202,18 @@ static struct needs call_needs(const struct call *call, const struct ictus_bench
     struct needs needs = {.send = bytes_times(block, block_count(call, shape->sends)),
                           .recv = bytes_times(block, block_count(call, shape->receives))};
     if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
-        needs.recv = needs.send; /* all blocks are taken from where the own one is left */
+        /* All blocks are taken from the buffer in which the process leaves its own. */
+        needs.recv = needs.send;
     }
-    /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
+    /*
+     * In place, the root of a scatter keeps its block in the send buffer. All other processes
+     * receive into recv.
+     */
     if (needs.recv < block && shape->receives != BLOCKS_NONE) {
         needs.recv = block;
     }
     if (mockup) {
-        /* One more block, where a block is cut into equal parts that fill it up. */
+        /* One block more, because a block may be padded to a whole number of equal parts. */
         needs.scratch = bytes_plus(bytes_times(block, block_count(call, mockup->scratch) + 1),
                                    (uint64_t)call->size * call->element);
     }
@@ -212,7 +231,7 @@ static uint64_t call_sum_of(const struct call *call, const struct needs *needs)
     return bytes_plus(sets, bytes_plus(bytes_plus(needs->scratch, needs->flush), needs->work));
 }
 
-/* What all processes of this node want together, and what is free there. */
+/* Bytes that all processes of this node want together, and bytes that are available on it. */
 static int node_memory(MPI_Comm all, uint64_t *wanted, uint64_t *available)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -221,9 +240,12 @@ static int node_memory(MPI_Comm all, uint64_t *wanted, uint64_t *available)
     }
     int processes = 1;
     MPI_Comm_size(node, &processes);
-    const uint64_t most = UINT64_MAX / (uint64_t)processes; /* so that no sum overflows */
+    const uint64_t most = UINT64_MAX / (uint64_t)processes; /* so that the sum cannot overflow */
     *wanted = *wanted < most ? *wanted : most;
-    /* All have looked before one of them takes any. */
+    /*
+     * This collective also makes sure that every process has read the free memory before one of
+     * them allocates any.
+     */
     int err = MPI_Allreduce(MPI_IN_PLACE, wanted, 1, MPI_UINT64_T, MPI_SUM, node);
     if (err == MPI_SUCCESS) {
         err = MPI_Allreduce(MPI_IN_PLACE, available, 1, MPI_UINT64_T, MPI_MIN, node);
@@ -233,8 +255,9 @@ static int node_memory(MPI_Comm all, uint64_t *wanted, uint64_t *available)
 }
 
 /*
- * Linux hands out more memory than there is and kills who uses it: large buffers are asked for only
- * where the node has them for all its processes, of whatever group. Collective over all.
+ * Linux overcommits memory and kills a process that uses what is not there. Large buffers are
+ * therefore requested only if the node has enough memory for all its processes, whatever group they
+ * are in. Collective over all.
  */
 static int call_check_memory(const struct call *call, const struct ictus_bench_plan *plan,
                              MPI_Comm all, struct ictus_why *why)
@@ -242,7 +265,7 @@ static int call_check_memory(const struct call *call, const struct ictus_bench_p
     const struct needs needs = call_needs(call, plan);
     const uint64_t mine = call_sum_of(call, &needs);
     uint64_t most = mine;
-    /* Processes differ in their neighbours, and so in their buffers. */
+    /* Processes differ in the number of their neighbours, and so in the size of their buffers. */
     if (MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, all) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
@@ -263,6 +286,10 @@ static int call_check_memory(const struct call *call, const struct ictus_bench_p
     return ictusi_sync_agree(all, err, why);
 }
 
+/*
+ * Several sets of buffers let a repetition use memory that the one before did not touch. The
+ * allocation is done once, before any timing.
+ */
 static int call_make_buffers(struct call *call, const struct ictus_bench_plan *plan,
                              struct ictus_why *why)
 {
@@ -295,7 +322,7 @@ static int call_make_buffers(struct call *call, const struct ictus_bench_plan *p
     return err;
 }
 
-/* Which argument MPI_IN_PLACE stands for, and at which ranks (MPI-3.1, chapter 5). */
+/* Which argument MPI_IN_PLACE replaces, and on which ranks (MPI-3.1, chapter 5). */
 static void call_apply_in_place(struct call *call)
 {
     if (!call->in_place) {
@@ -324,7 +351,10 @@ static void call_take_set(struct call *call, int set)
     call_apply_in_place(call);
 }
 
-/* MPI's own operations take the neighbours from the communicator. */
+/*
+ * MPI's neighbourhood collectives read the neighbours from the communicator, so it must carry the
+ * topology. All other operations use the caller's communicator.
+ */
 static int call_make_comm(struct call *call, MPI_Comm comm)
 {
     const enum shape shape = call->operation->shape;
@@ -385,7 +415,7 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why)
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     (void)MPI_Error_string(call->mpi_error, text, &length);
-    char *stack = strstr(text, ", error stack:"); /* MPICH's */
+    char *stack = strstr(text, ", error stack:"); /* appended by MPICH */
     if (stack) {
         *stack = '\0';
     }
@@ -393,7 +423,10 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why)
                          (unsigned long long)call->bytes, text);
 }
 
-/* A library that lacks the component for a kind of windows says so by an error. */
+/*
+ * A library that lacks the component for a kind of window reports an error here. To the user that
+ * is an unsupported operation and not a failure.
+ */
 static int call_prepare_failed(const struct call *call, struct ictus_why *why)
 {
     struct ictus_why said = {""};
@@ -408,7 +441,10 @@ static int call_prepare_failed(const struct call *call, struct ictus_why *why)
                          said.text, ictus_window_kinds[call->window_kind]);
 }
 
-/* What is made with MPI's help: persistent requests, windows, users' state. */
+/*
+ * Make what MPI must provide in advance: persistent requests, windows, or the state of a plugin's
+ * operation.
+ */
 static int call_prepare(struct call *call, struct ictus_why *why)
 {
     const struct ictus_plugin_operation *user = call->operation->user;
@@ -421,12 +457,13 @@ static int call_prepare(struct call *call, struct ictus_why *why)
     }
     call->prepared = call->mpi_error == MPI_SUCCESS;
     if (!call->prepared && call->win != MPI_WIN_NULL) {
-        call->win = MPI_WIN_NULL; /* half made: freeing it would be collective */
+        /* Only half made: freeing it would be collective, and others may not have it. */
+        call->win = MPI_WIN_NULL;
     }
     return call->prepared ? ICTUS_OK : call_prepare_failed(call, why);
 }
 
-/* Where the rotation of the root stands after what was measured before. */
+/* The root at which the rotation continues after the repetitions that were measured before. */
 static int call_first_root(const struct call *call, const struct ictus_bench_plan *plan)
 {
     return plan->rotate_root ? (int)((plan->root + plan->first) % call->size) : plan->root;
@@ -459,8 +496,8 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
 {
     call_blank(call, operation, comm, plan);
     /*
-     * Each step is agreed on before the next, which may be collective: a process that failed alone
-     * would be waited for.
+     * All processes agree on each step before the next, which may be collective. Otherwise the
+     * others would wait for a process that failed alone.
      */
     int err = ictusi_sync_agree(all, call_read_plan(call, plan, why), why);
     if (!err) {
@@ -486,7 +523,8 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
 void ictusi_call_fini(struct call *call)
 {
     /*
-     * First what was prepared: requests and windows still refer to buffers, type and communicator.
+     * Release what was prepared first: requests and windows still refer to buffers, datatype and
+     * communicator.
      */
     if (call->prepared && call->operation->user) {
         const struct ictus_plugin_operation *user = call->operation->user;
@@ -525,6 +563,10 @@ void ictusi_call_fini(struct call *call)
     memset(call, 0, sizeof(*call));
 }
 
+/*
+ * What changes from one repetition to the next, in this order: buffer set, root, arrival, result to
+ * verify, caches.
+ */
 void ictusi_call_next(struct call *call)
 {
     call->next = ictusi_arrival_turn(&call->arrival, call->turn++);
@@ -537,12 +579,12 @@ void ictusi_call_next(struct call *call)
     if (call->every && call->mpi_error == MPI_SUCCESS) {
         call->mpi_error = ictusi_verify_is_ready(call);
     }
-    /* After all else: making the buffers ready would warm them again. */
+    /* Flush last. Preparing the buffers would warm the caches again. */
     if (call->flush) {
         /*
-         * One write in each cache line of 64 bytes, in memory of twice the last cache's size: what
-         * the call will touch has been displaced from all caches then, whatever the order of their
-         * replacement.
+         * One write in each cache line of 64 bytes, in memory of twice the size of the last-level
+         * cache. That displaces all data of the call from the caches, whatever their replacement
+         * policy.
          */
         volatile unsigned char *bytes = call->flush;
         for (size_t i = 0; i < call->flush_bytes; i += 64) {

@@ -40,7 +40,8 @@ static const struct spec_param *const kind_params[] = {no_params, vector_params,
                                                        resized_params};
 
 /*
- * A stride below the block would make elements overlap: receiving into them is not defined in MPI.
+ * A stride smaller than the block would make elements overlap, and MPI does not define receiving
+ * into overlapping elements.
  */
 int ictusi_data_layout_read(const char *text, struct data_layout_options *options,
                             struct ictus_why *why)
@@ -67,16 +68,16 @@ int ictusi_data_layout_read(const char *text, struct data_layout_options *option
 }
 
 /*
- * Lengths of 1 to twice the mean less 1, gaps of 0 to twice their mean.
- *     mean length = (1 + (2 block - 1)) / 2 = block,   mean gap = stride - block
+ * Draw run lengths uniformly from 1 to 2 block - 1, and gaps from 0 to 2 (stride - block):
+ *       mean length = (1 + (2 block - 1)) / 2 = block,   mean gap = stride - block
  */
 static void layout_draw(struct data_layout *layout, const struct data_layout_options *o)
 {
     struct rng rng;
     struct data_layout_run next = {0, 0};
     /*
-     * The same on all processes, whose blocks must be alike. The means are block and stride, so
-     * that the density is that of a vector.
+     * The seed is the same on all processes, since their blocks must be alike. The means are block
+     * and stride, so the density is that of the vector with the same parameters.
      */
     ictusi_random_seed(&rng, (uint64_t)o->seed, 0);
     layout->run_count = LAYOUT_RUNS;
@@ -91,13 +92,19 @@ static void layout_draw(struct data_layout *layout, const struct data_layout_opt
     layout->runs[LAYOUT_RUNS] = next;
 }
 
-/* MPI_Type_vector has whole blocks only. */
+/*
+ * A block must be a whole number of vector blocks, because MPI_Type_vector cannot describe a part
+ * of one.
+ */
 int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout_options *o,
                             int64_t elements, size_t element, struct ictus_why *why)
 {
     *layout = (struct data_layout){.kind = o->kind, .elements = elements, .element = element};
     layout->run_count = 1;
-    /* Of all kinds but indexed there is one run, and this is where the next begins. */
+    /*
+     * All kinds except indexed have a single run, and this entry is where the next repetition
+     * begins.
+     */
     layout->runs[1] = (struct data_layout_run){o->kind == LAYOUT_RESIZED ? 1 : o->block, o->stride};
     if (o->kind == LAYOUT_INDEXED) {
         layout_draw(layout, o);
@@ -118,8 +125,8 @@ int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout
 }
 
 /*
- * In bytes from the block's beginning. `within` is found by walking back over at most LAYOUT_RUNS
- * runs.
+ * In bytes from the beginning of the block. At most LAYOUT_RUNS runs are searched for the one that
+ * holds the element.
  */
 size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
 {
@@ -128,8 +135,8 @@ size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
     }
     const struct data_layout_run *end = &layout->runs[layout->run_count];
     /*
-     * Runs repeat: end->first elements in end->offset places. What is before i in the last
-     * repetition is found by its run.
+     * The runs repeat every end->first elements, which take end->offset places. `within` is the
+     * element's position in its repetition.
      */
     const int64_t within = i % end->first;
     int run = layout->run_count - 1;
@@ -140,11 +147,11 @@ size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
     return (size_t)(i / end->first * end->offset + r->offset + within - r->first) * layout->element;
 }
 
-/* Lengths and displacements in elements, in one allocation: lengths first. */
+/* Lengths and displacements are in elements and share one allocation, lengths first. */
 static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype element,
                                MPI_Datatype *type)
 {
-    /* All repetitions of the runs, the last one cut. */
+    /* Repeat the runs until they hold all elements. The last run is cut to fit. */
     const int64_t most =
         (layout->elements / layout->runs[layout->run_count].first + 1) * layout->run_count;
     int *lengths = calloc(2 * (size_t)most, sizeof(*lengths));
@@ -167,15 +174,15 @@ static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype el
 }
 
 /*
- * Resized, so that the next block begins after the last gap, where layout->extent says; MPI's own
- * extent of a vector ends with its last element.
+ * The type is resized, so that the next block begins after the last gap, layout->extent bytes on.
+ * MPI's own extent of a vector ends with its last element.
  */
 int ictusi_data_layout_type(const struct data_layout *layout, MPI_Datatype element, int *count,
                             MPI_Datatype *type)
 {
     MPI_Datatype bare = element;
     MPI_Aint extent = (MPI_Aint)layout->extent;
-    const struct data_layout_run *run = &layout->runs[1]; /* of a vector */
+    const struct data_layout_run *run = &layout->runs[1]; /* block length and stride of a vector */
     int err = MPI_SUCCESS;
     *count = 1;
     if (layout->kind == LAYOUT_RESIZED) {

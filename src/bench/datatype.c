@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of datatypes and reductions. */
+/* The tables of datatypes and of reduction operations. */
 #include "bench/datatype.h"
 
 #include <ictus/bench.h>
@@ -9,7 +9,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A damaged number is no small integer any more: not rounded to one, but found out. */
+/*
+ * A damaged number is usually no small integer any more. It must not be rounded to one, or the
+ * check would not find it.
+ */
 static int64_t datatype_whole(long double value)
 {
     const long double most = (long double)(INT64_MAX / 2);
@@ -24,7 +27,7 @@ static int64_t datatype_whole_complex(double complex value)
 
 #define INTEGER(value) ((int64_t)(value))
 
-/* Access to elements of one C type; memcpy, since buffers have no declared type. */
+/* Access to elements of one C type, by memcpy because the buffers have no declared type. */
 #define ACCESS(name, ctype, value_of)                                                              \
     static void set_##name(void *element, int64_t value)                                           \
     {                                                                                              \
@@ -52,7 +55,10 @@ ACCESS(long_double, long double, datatype_whole)
 ACCESS(float_complex, float complex, datatype_whole_complex)
 ACCESS(complex, double complex, datatype_whole_complex)
 
-/* A value and where it is, as one integer; the structures are MPI's (MPI-3.1, section 5.9.4). */
+/*
+ * A value and its location as one integer. The structures are those of MPI (MPI-3.1, section
+ * 5.9.4).
+ */
 #define ACCESS_PAIR(name, ctype)                                                                   \
     struct name {                                                                                  \
         ctype value;                                                                               \
@@ -90,7 +96,7 @@ struct row {
     int64_t (*get)(const void *element);
 };
 
-/* Beside the row of the same number stands its MPI handle, which no constant table can hold. */
+/* The MPI handle of row i is in datatype_handle(), because handles need not be constants. */
 static const struct row rows[] = {
     {"char", CLASS_INTEGER, 1, set_int8, get_int8},
     {"byte", CLASS_BYTE, 1, set_uint8, get_uint8},
@@ -108,7 +114,8 @@ static const struct row rows[] = {
     {"long_double", CLASS_FLOAT, sizeof(long double), set_long_double, get_long_double},
     {"float_complex", CLASS_COMPLEX, 8, set_float_complex, get_float_complex},
     {"complex", CLASS_COMPLEX, 16, set_complex, get_complex},
-    {"bool", CLASS_LOGICAL, 1, set_uint8, get_uint8}, /* 0 and 1, and what they are damaged to */
+    /* 0 or 1; read as an integer, so that a damaged value shows */
+    {"bool", CLASS_LOGICAL, 1, set_uint8, get_uint8},
     {"2int", CLASS_PAIR, sizeof(struct int_pair), set_int_pair, get_int_pair},
     {"long_int", CLASS_PAIR, sizeof(struct long_pair), set_long_pair, get_long_pair},
     {"float_int", CLASS_PAIR, sizeof(struct float_pair), set_float_pair, get_float_pair},
@@ -169,7 +176,7 @@ static size_t bytes_of(int length, MPI_Datatype type)
     return (size_t)length * (size_t)extent;
 }
 
-/* What MPI_Op_create() is given: prototypes are MPI's. */
+/* Functions for MPI_Op_create(), whose prototype MPI prescribes. */
 static void user_first(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     memcpy(inout, in, bytes_of(*length, *type));
@@ -186,7 +193,7 @@ static void user_bxor(void *in, void *inout, int *length, MPI_Datatype *type)
 
 int ictusi_reduction_find(const char *name, struct reduction *reduction, struct ictus_why *why)
 {
-    /* Not static: MPI's handles need not be constants. */
+    /* Not static, because the handles of MPI need not be constants. */
     const struct reduction all[REDUCTIONS] = {
         {"sum", MPI_SUM, KIND_SUM, ARITHMETIC, NULL, false},
         {"prod", MPI_PROD, KIND_PROD, ARITHMETIC, NULL, false},
@@ -248,9 +255,10 @@ int64_t ictusi_reduction_apply(enum reduction_kind kind, int64_t a, int64_t b)
     case KIND_BXOR:
         return a ^ b;
     case KIND_MINLOC:
-        return a < b ? a : b; /* of equal values the first place, as the lower part has it */
+        /* equal values: the smaller location, which is the lower part of the integer */
+        return a < b ? a : b;
     case KIND_MAXLOC:
-        /* Of equal values the first place, which is the smaller integer. */
+        /* For equal values MPI gives the smaller location, which is the smaller integer. */
         if (a / PAIR_PLACES == b / PAIR_PLACES) {
             return a < b ? a : b;
         }

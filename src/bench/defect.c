@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that hang, or read memory that is not theirs, in known releases of an MPI library.
- * What computes wrongly is found by trying it; what hangs cannot be tried, so it is listed here
- * with its report.
+ * Operations that hang, or read memory that is not theirs, in known releases of an MPI library. An
+ * operation that computes wrong results is found by trying it. One that hangs cannot be tried, so
+ * it is listed here with its bug report.
  */
 #include "bench/defect.h"
 
@@ -14,8 +14,8 @@ enum when { ALWAYS, LISTED_GRAPH, POWER_OF_TWO_PROCESSES, IN_PLACE_BEYOND_0 };
 
 struct defect {
     const char *operation;
-    const char *library; /* the words before the version number */
-    int mended;          /* the first version without it, as VERSION() */
+    const char *library; /* the library's name in its version text, up to the version number */
+    int mended;          /* the first version without the defect, as VERSION() */
     enum when when;
     const char *words;
 };
@@ -23,11 +23,11 @@ struct defect {
 #define VERSION(major, minor, patch) (((major)*100 + (minor)) * 100 + (patch))
 
 /*
- * The first two keep the state of their last run: github.com/pmodels/mpich, pull requests 7550 and
- * 6425. The third reads at the address of MPI_IN_PLACE: issue 6540. The
- * others return before all of their messages have come where a process receives from more others
- * than it sends to: issue 6233, of October 2022, when 4.1 was yet to come. That shows in some
- * repetitions only, so that no trial beforehand would tell.
+ * The first two keep state from their last run: github.com/pmodels/mpich, pull requests 7550 and
+ * 6425. The third reads at the address MPI_IN_PLACE: issue 6540. The others return before all of
+ * their messages have arrived, if a process receives from more processes than it sends to: issue
+ * 6233 of October 2022, before the release of 4.1. That fails in some repetitions only, so a trial
+ * in advance would not find it.
  */
 #define EARLY_RETURN                                                                               \
     "in MPICH before 4.1 it moves wrong data on graphs whose processes have unlike neighbours"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loops that H08 section 1 describes, with the errors it names: many calls between two readings
- * of the clock, so that calls overlap like a pipeline, and each process times its own loop. Offered
- * to compare with what those suites print, not to measure by. One repetition is one loop; its time
- * is divided by the number of calls.
+ * The measurement loops that H08 section 1 describes, with the errors that it names. Many calls run
+ * between two readings of the clock, so they overlap as in a pipeline, and each process times its
+ * own loop. They are offered to compare with what other suites print, not to measure with. One
+ * repetition is one loop, and its time is divided by the number of calls.
  */
 #include "bench/scheme.h"
 
@@ -32,12 +32,13 @@ static const struct spec_param mpptest_params[] = {
     {"barriers", SPEC_INT, offsetof(struct loop_options, barriers), "1", 0, 1e6, NULL,
      "MPI_Barrier calls before each loop"},
     NO_MORE};
-/* MPBench does not synchronise at all. */
+/* MPBench does not synchronise the processes at all. */
 static const struct spec_param mpbench_params[] = {CALLS_PARAM("100"), NO_MORE};
 
 /*
- *     sample = total / calls
- * Errors are looked at after the loop: a check within would be timed.
+ * sample = total / calls
+ *
+ * Errors are checked after the loop, because a check inside it would be timed.
  */
 static int loop_run_one(const struct scheme *scheme, struct call *call, struct sample *sample)
 {
@@ -55,8 +56,9 @@ static int loop_run_one(const struct scheme *scheme, struct call *call, struct s
     call->mpi_error = err == MPI_SUCCESS ? ictusi_settle(call) : err;
     sample->start = start;
     /*
-     * The mean call in place of the loop. A pipeline of calls on a rooted operation lets the root
-     * run ahead, so this may be less than any single call takes (H08 section 1).
+     * The sample is the mean call of the loop. In a rooted operation the root may run ahead of the
+     * other calls in the pipeline, so this mean may be less than the time of any single call (H08
+     * section 1).
      */
     sample->stop = start + total / options->calls;
     ictusi_sample_place(scheme->clock, sample);
@@ -66,8 +68,8 @@ static int loop_run_one(const struct scheme *scheme, struct call *call, struct s
 }
 
 /*
- * A loop is never late, as nothing was agreed on: all samples are valid. The time limit is not
- * looked at, as processes would end at different loops.
+ * Nothing is agreed on, so no loop is late and all samples are valid. The time limit is ignored,
+ * because processes that check it on their own would stop at different loops.
  */
 static int loops_measure(struct scheme *scheme, struct call *call, double budget_s,
                          struct sample *samples, int64_t *n)

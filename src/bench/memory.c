@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Linux tells in /proc/meminfo: free memory and what caches would give back. */
+/*
+ * Available memory from Linux's /proc/meminfo: free memory and what the page cache would give back.
+ */
 #include "bench/memory.h"
 
 #include <stdio.h>

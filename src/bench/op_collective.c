@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives of MPI as rows, in all their forms, from the one table that describes them.
- * Persistent ones are made once and started again and again: MPI-4 has them, and Open MPI 4 offers
- * them as an extension under MPIX_ names.
+ * The collectives of MPI as table rows, blocking, nonblocking and persistent, generated from the
+ * one list that describes them. Persistent collectives are made once and started in each
+ * repetition. MPI-4 has them, and Open MPI 4 offers them as an extension under MPIX_ names.
  */
 #include "bench/operation.h"
 
@@ -26,7 +26,7 @@
 #define IS_PLACED true
 
 #if defined(ICTUS_SIMGRID)
-#define NEIGHBORHOOD(...) /* SimGrid's MPI has none: they abort. */
+#define NEIGHBORHOOD(...) /* SimGrid's MPI has none: calls to them abort. */
 #else
 #define NEIGHBORHOOD COLLECTIVE
 #endif
@@ -57,7 +57,7 @@ const struct operation ictusi_blocking[] = {
 #undef LOCAL
 #define LOCAL(...)
 
-/* Nonblocking: begun and waited for at once. The request comes last. */
+/* Nonblocking, started and then completed at once. The request is the last argument. */
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
     static int collective_start_i##name(struct call *c)                                            \
     {                                                                                              \
@@ -85,7 +85,7 @@ const struct operation ictusi_nonblocking[] = {
 };
 #undef COLLECTIVE
 
-/* Persistent. The info and the request come last. */
+/* Persistent. The info object and the request are the last arguments. */
 #if defined(PERSISTENT)
 static int collective_start_persistent(struct call *c)
 {
@@ -125,7 +125,7 @@ const struct operation ictusi_persistent[] = {{.name = NULL}};
 #endif
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */
 
-/* With an MPI_Count, for blocks of more elements than an int counts. */
+/* Large counts, of type MPI_Count, for blocks of more elements than an int can count. */
 #undef N
 #undef LOCAL
 #define N c->elements

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mock-ups: compositions of other collectives that do what one collective does, which therefore
- * should not be slower (the self-consistent performance guidelines of Träff, Gropp and Thakur 2010;
- * the list of Hunold et al. 2016 (PGMPI) and Hunold and Carpen-Amarie 2018 (PGMPITuneLib), and the
- * split-robustness of the former). All that a caller in place of the library would have to do, the
- * copies too, is timed; what she could set aside once (memory, counts) is not.
+ * Mock-ups: compositions of other collectives that do the same as one collective. A library's
+ * collective should not be slower than its mock-up (the self-consistent performance guidelines of
+ * Träff, Gropp and Thakur 2010; the list is from Hunold et al. 2016 (PGMPI) and Hunold and
+ * Carpen-Amarie 2018 (PGMPITuneLib), and split-robustness is from the former). Everything that a
+ * caller would have to do in place of the library is timed, including the copies. What she could
+ * prepare once, such as memory and counts, is not.
  */
 #include "bench/operation.h"
 
@@ -20,7 +21,7 @@ static void *mockup_element(const struct call *c, void *buffer, int i)
     return (unsigned char *)buffer + (size_t)i * c->element;
 }
 
-/* Call init has made sure that all blocks together can be counted by an int. */
+/* ictusi_call_init() has checked that an int can count the elements of all blocks together. */
 static int mockup_all_elements(const struct call *c)
 {
     return c->count * c->size;
@@ -31,7 +32,10 @@ static int mockup_all_bytes(const struct call *c)
     return (int)((uint64_t)c->size * c->bytes);
 }
 
-/* Elements of a part where a block is cut into equal ones, the last of which may reach beyond. */
+/*
+ * Elements of one part of a block that is cut into equal parts. The last part may reach beyond the
+ * end of the block.
+ */
 static int mockup_chunk(const struct call *c)
 {
     return (c->count + c->size - 1) / c->size;
@@ -42,7 +46,10 @@ static bool mockup_is_even(const struct call *c)
     return c->count % c->size == 0;
 }
 
-/* A block at the head of the scratch space, filled up to whole chunks. */
+/*
+ * Copy a block to the beginning of the scratch space, and pad it with zeros to a whole number of
+ * parts.
+ */
 static void *mockup_padded(const struct call *c, const void *buffer)
 {
     memcpy(c->scratch, buffer, c->bytes);
@@ -51,7 +58,7 @@ static void *mockup_padded(const struct call *c, const void *buffer)
     return c->scratch;
 }
 
-/* Behind it. */
+/* The scratch space after the padded block. */
 static void *mockup_beside(const struct call *c)
 {
     return mockup_element(c, c->scratch, mockup_chunk(c) * c->size);
@@ -62,14 +69,17 @@ static bool mockup_at_root(const struct call *c)
     return c->rank == c->root;
 }
 
-/* Own block where all processes have theirs, zeros elsewhere: a bitwise or then gathers. */
+/*
+ * Put the process's own block in its place, and zeros everywhere else. A reduction by bitwise or
+ * then acts as a gather.
+ */
 static void mockup_place_alone(const struct call *c, void *buffer)
 {
     memset(buffer, 0, (size_t)mockup_all_bytes(c));
     memcpy(mockup_block(c, buffer, c->rank), c->send, c->bytes);
 }
 
-/* Defines a composition of two calls. */
+/* Defines a mock-up that consists of two calls. */
 #define TWO(name, first, second)                                                                   \
     static int mockup_##name(struct call *c)                                                       \
     {                                                                                              \
@@ -77,7 +87,7 @@ static void mockup_place_alone(const struct call *c, void *buffer)
         return err == MPI_SUCCESS ? (second) : err;                                                \
     }
 
-/* Defines a composition that is one call. */
+/* Defines a mock-up that consists of one call. */
 #define ONE(name, only)                                                                            \
     static int mockup_##name(struct call *c)                                                       \
     {                                                                                              \
@@ -118,6 +128,10 @@ TWO(reduce_scatter_reduce_scatterv,
 ONE(scatter_scatterv, MPI_Scatterv(c->send, c->counts, c->displs, c->type, c->recv, c->count,
                                    c->type, c->root, c->comm))
 
+/*
+ * The same block goes to every process, so the send buffer holds a copy of it for each. An
+ * all-to-all on the copies is an allgather.
+ */
 static int mockup_allgather_alltoall(struct call *c)
 {
     for (int i = 0; i < c->size; i++) {
@@ -126,6 +140,10 @@ static int mockup_allgather_alltoall(struct call *c)
     return MPI_Alltoall(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->comm);
 }
 
+/*
+ * With zeros in all blocks but its own, a bitwise or over all contributions gives the gathered
+ * buffer.
+ */
 static int mockup_allgather_allreduce(struct call *c)
 {
     mockup_place_alone(c, c->recv);
@@ -139,13 +157,18 @@ static int mockup_gather_reduce(struct call *c)
                       c->comm);
 }
 
-/* Every process's reduced chunk of the block goes to share. */
+/* Reduce the block and leave in share the part of it that belongs to this process. */
 static int mockup_reduce_chunks(struct call *c, void *share)
 {
     const void *from = mockup_is_even(c) ? c->send : mockup_padded(c, c->send);
     return MPI_Reduce_scatter_block(from, share, mockup_chunk(c), c->type, c->op, c->comm);
 }
 
+/*
+ * Rabenseifner's algorithm for long vectors as a composition: a reduce-scatter, then an allgather
+ * of the parts. A block that cannot be cut evenly is padded, and the result is copied out of the
+ * scratch space.
+ */
 static int mockup_allreduce_reduce_scatter_block_allgather(struct call *c)
 {
     const int n = mockup_chunk(c);
@@ -164,6 +187,7 @@ static int mockup_allreduce_reduce_scatter_block_allgather(struct call *c)
     return err;
 }
 
+/* As above, but only the root collects the parts. */
 static int mockup_reduce_reduce_scatter_block_gather(struct call *c)
 {
     const int n = mockup_chunk(c);
@@ -181,6 +205,7 @@ static int mockup_reduce_reduce_scatter_block_gather(struct call *c)
     return err;
 }
 
+/* As above, with parts that need not be equal, which saves the padding. */
 static int mockup_reduce_reduce_scatter_gatherv(struct call *c)
 {
     const int place = c->share_displs[c->rank];
@@ -192,6 +217,10 @@ static int mockup_reduce_reduce_scatter_gatherv(struct call *c)
                : err;
 }
 
+/*
+ * Van de Geijn's broadcast for long messages as a composition: the root scatters its block, and all
+ * gather the parts.
+ */
 static int mockup_bcast_scatter_allgather(struct call *c)
 {
     const int n = mockup_chunk(c);
@@ -211,7 +240,7 @@ static int mockup_bcast_scatter_allgather(struct call *c)
     return err;
 }
 
-/* The root's block from the root, nothing from the others. */
+/* A broadcast as an allgather in which the root contributes its block and the others nothing. */
 static int mockup_bcast_allgatherv(struct call *c)
 {
     for (int i = 0; i < c->size; i++) {
@@ -222,6 +251,7 @@ static int mockup_bcast_allgatherv(struct call *c)
                           c->type, c->comm);
 }
 
+/* Every process gets the whole reduced buffer and copies its own share from it. */
 static int mockup_reduce_scatter_allreduce(struct call *c)
 {
     const int err =
@@ -235,6 +265,10 @@ static int mockup_reduce_scatter_block_allreduce(struct call *c)
     return mockup_reduce_scatter_allreduce(c);
 }
 
+/*
+ * An inclusive scan is the exclusive scan combined with the process's own block. Rank 0 receives
+ * nothing from the exclusive scan.
+ */
 static int mockup_scan_exscan_reduce_local(struct call *c)
 {
     const int err = MPI_Exscan(c->send, c->scratch, c->count, c->type, c->op, c->comm);
@@ -244,6 +278,7 @@ static int mockup_scan_exscan_reduce_local(struct call *c)
                : err;
 }
 
+/* Every process gets all blocks and copies its own. */
 static int mockup_scatter_bcast(struct call *c)
 {
     void *whole = mockup_at_root(c) ? c->send : c->scratch;
@@ -252,7 +287,11 @@ static int mockup_scatter_bcast(struct call *c)
     return err;
 }
 
-/* Defines the operation on pieces of the block, one after the other: n elements at send, recv. */
+/*
+ * Defines the operation on consecutive pieces of the block, with n elements each at send and recv.
+ * A library that picks a bad algorithm for a large block is slower than the same operation on
+ * pieces (split-robustness).
+ */
 #define PIECES(name, only)                                                                         \
     static int mockup_##name##_pieces(struct call *c)                                              \
     {                                                                                              \
@@ -279,7 +318,7 @@ PIECES(exscan, MPI_Exscan(send, recv, n, c->type, c->op, c->comm))
     {                                                                                              \
         .name = #operation "_as_" parts, .summary = "the work of " #operation " by " parts,        \
         .shape = (operation_shape), .run = mockup_##operation##_##function,                        \
-        .is_placed = true, /* its parts may be, or count all blocks */                             \
+        .is_placed = true, /* it may use displacements, or count all blocks */                     \
             .mockup = &(const struct mockup){.of = #operation, .scratch = (space)},                \
     }
 #define IN_PIECES(operation, operation_shape, count)                                               \

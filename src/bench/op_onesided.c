@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-sided communication: each process of the first half puts into, gets from, or accumulates into
- * a window of one process of the second half, or does so and gets what was there, in one operation
- * or many at once, under each way to begin and end an epoch (MPI-3.1, section 11.5). What is timed
- * is the epoch; the window is made before.
+ * One-sided communication between pairs of processes, one in each half. The origin, in the first
+ * half, puts into, gets from or accumulates into the window of its partner, or fetches the old
+ * value in the same operation. It does one operation or many in one epoch, for each way to open and
+ * close an epoch (MPI-3.1, section 11.5). The epoch is timed; the window is made in advance.
  */
 #include "bench/operation.h"
 
@@ -11,19 +11,19 @@
 
 enum { TAG = 12 };
 
-/* Begins so many transfers to or from the partner, each to a place of its own. */
+/* Starts a number of transfers to or from the partner, each at a different place in the window. */
 typedef int move(struct call *c, int peer, int transfers);
 
 static MPI_Aint op_onesided_place_of(const struct call *c, int i)
 {
     /*
-     * In bytes: windows are made with a displacement unit of 1. Puts to one place within an epoch
-     * would be erroneous.
+     * In bytes, because windows are made with a displacement unit of 1. Each transfer has a place
+     * of its own, since two puts to one place in the same epoch are erroneous.
      */
     return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
 
-/* Where transfer i leaves what it gets. */
+/* Where transfer i stores what it fetches. */
 static void *op_onesided_result_of(const struct call *c, int i)
 {
     return (char *)c->recv + (size_t)i * c->layout.extent;
@@ -80,7 +80,10 @@ static int onesided_move_fetch_and_op(struct call *c, int peer, int transfers)
     return err;
 }
 
-/* What is put in place is the first block that is sent; what each compares with comes after it. */
+/*
+ * The first block that is sent is the value to store. The blocks after it are the values to compare
+ * with, one for each swap.
+ */
 static int onesided_move_compare_and_swap(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
@@ -97,13 +100,17 @@ static bool onesided_is_origin(const struct call *c)
     return c->rank < c->size / 2;
 }
 
+/*
+ * Passive target with a lock for each repetition: the unlock returns when all transfers are
+ * complete at the target.
+ */
 static int epoch_lock(struct call *c, move *begin, int transfers)
 {
     const int peer = ictusi_operation_partner(c);
     if (!onesided_is_origin(c)) {
         return MPI_SUCCESS;
     }
-    /* Shared: a target has one origin, so there is nobody to exclude. */
+    /* The lock is shared: a target has a single origin, so there is nobody to exclude. */
     int err = MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, c->win);
     if (err == MPI_SUCCESS) {
         err = begin(c, peer, transfers);
@@ -111,6 +118,10 @@ static int epoch_lock(struct call *c, move *begin, int transfers)
     return err == MPI_SUCCESS ? MPI_Win_unlock(peer, c->win) : err;
 }
 
+/*
+ * Passive target inside the lock of all repetitions: the flush completes the transfers without
+ * closing the epoch.
+ */
 static int epoch_flush(struct call *c, move *begin, int transfers)
 {
     const int peer = ictusi_operation_partner(c);
@@ -121,6 +132,10 @@ static int epoch_flush(struct call *c, move *begin, int transfers)
     return err == MPI_SUCCESS ? MPI_Win_flush(peer, c->win) : err;
 }
 
+/*
+ * Active target over the whole communicator: every process takes part in both fences, also one
+ * without a partner.
+ */
 static int epoch_fence(struct call *c, move *begin, int transfers)
 {
     int err = MPI_Win_fence(0, c->win);
@@ -130,6 +145,10 @@ static int epoch_fence(struct call *c, move *begin, int transfers)
     return err == MPI_SUCCESS ? MPI_Win_fence(0, c->win) : err;
 }
 
+/*
+ * Active target between the pair only (post, start, complete, wait): nobody outside the pair is
+ * synchronised.
+ */
 static int epoch_pscw(struct call *c, move *begin, int transfers)
 {
     const int peer = ictusi_operation_partner(c);
@@ -147,14 +166,17 @@ static int epoch_pscw(struct call *c, move *begin, int transfers)
     return exposes ? MPI_Win_wait(c->win) : MPI_Win_complete(c->win);
 }
 
-/* Let the buffer that the window exposes be this memory of MPI's. */
+/* Use memory that MPI allocated as the buffer that the window exposes. */
 static void window_adopt(struct call *c, void *memory)
 {
     void **set =
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
     void **now =
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
-    /* This is the only set: a plan for what is prepared once cannot ask for more. */
+    /*
+     * There is only one set of buffers here: a plan for an operation that is prepared once cannot
+     * ask for more.
+     */
     free(set[0]);
     set[0] = memory;
     *now = memory;
@@ -169,7 +191,10 @@ static MPI_Aint window_bytes(const struct call *c)
     return bytes > 0 ? bytes : 1;
 }
 
-/* The memory of a dynamic window is addressed absolutely, so the partner must send its address. */
+/*
+ * A dynamic window is addressed by absolute addresses, so the target sends its address to the
+ * origin.
+ */
 static int window_attach(struct call *c, void *memory, MPI_Aint bytes)
 {
     MPI_Aint mine = 0;
@@ -241,19 +266,24 @@ static int onesided_release_window(struct call *c)
     }
     if (c->window_kind == WINDOW_DYNAMIC) {
         const bool on_send = ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND;
-        /* Nobody reads or writes any more. */
+        /*
+         * The barrier makes sure that no process still accesses the memory that is detached next.
+         */
         err = MPI_Barrier(c->comm);
         err = err == MPI_SUCCESS ? MPI_Win_detach(c->win, on_send ? c->send : c->recv) : err;
     }
     if (lent) {
         const bool on_send = ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND;
-        *(on_send ? &c->sends[0] : &c->recvs[0]) = NULL; /* goes with the window */
+        *(on_send ? &c->sends[0] : &c->recvs[0]) = NULL; /* freed together with the window */
     }
     const int freed = MPI_Win_free(&c->win);
     return err == MPI_SUCCESS ? freed : err;
 }
 
-/* One epoch for all repetitions: the access, and all that is in it, ends by a flush. */
+/*
+ * One access epoch spans all repetitions. Each repetition ends with a flush, which completes its
+ * transfers.
+ */
 static int onesided_prepare_locked(struct call *c)
 {
     const int err = onesided_prepare_window(c);
@@ -268,8 +298,8 @@ static int onesided_release_locked(struct call *c)
 }
 
 /*
- * A passive target has nothing to call, but its library may have to work for the origin, and it
- * must not look at the window before the origin is through.
+ * A passive target calls nothing, but its library may have to make progress for the origin, so the
+ * target must stay inside MPI. It also must not read the window before the origin is done.
  */
 static int onesided_settle_passive(struct call *c)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Point-to-point: round trips and streams between pairs, shifts and exchanges around the ring. */
+/*
+ * Point-to-point operations: round trips and streams between pairs, and shifts and exchanges around
+ * a ring.
+ */
 #include "bench/operation.h"
 
 #include <stddef.h>
@@ -9,7 +12,7 @@
 
 enum { TAG = 11 };
 
-/* A round trip that first begins. */
+/* One round trip; `first` says whether this process sends first. */
 static int p2p_bounce(const struct call *c, int peer, bool first)
 {
     int err = MPI_SUCCESS;
@@ -43,7 +46,9 @@ static int p2p_run_ping_ping(struct call *c)
     if (c->rank >= 2) {
         return MPI_SUCCESS;
     }
-    /* Not MPI_Send: with large messages both would wait for the other's receive. */
+    /*
+     * Not MPI_Send: with large messages each would wait for the receive of the other, a deadlock.
+     */
     int err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &request);
     if (err == MPI_SUCCESS) {
         err = MPI_Recv(c->recv, c->count, c->type, peer, TAG, c->comm, MPI_STATUS_IGNORE);
@@ -51,7 +56,10 @@ static int p2p_run_ping_ping(struct call *c)
     return err == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : err;
 }
 
-/* A window of messages to the peer, from it, or both; each is received where no other is. */
+/*
+ * Send a window of messages to the peer, receive one from it, or both. Each message has a receive
+ * buffer of its own.
+ */
 static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
 {
     const size_t block = c->layout.extent;
@@ -67,7 +75,10 @@ static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
     return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
 
-/* The sender is through when an empty message tells it that all has arrived. */
+/*
+ * An empty reply from the receiver ends the repetition. Without it the sender would time only how
+ * fast it can hand messages to the library.
+ */
 static int p2p_run_bandwidth(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
@@ -83,13 +94,20 @@ static int p2p_run_bandwidth(struct call *c)
                  : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm);
 }
 
+/*
+ * Both directions at once. Both processes receive, so no reply is needed to know that the data has
+ * arrived.
+ */
 static int p2p_run_bibandwidth(struct call *c)
 {
     const int peer = ictusi_operation_partner(c);
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_stream(c, peer, true, true);
 }
 
-/* From all others to the root, which takes what comes; statuses tell where each came from. */
+/*
+ * All other processes send to the root, which receives from any source. The statuses show where
+ * each message came from.
+ */
 static int p2p_fan_in(const struct call *c, int messages)
 {
     const int wanted = (c->size - 1) * messages;
@@ -105,7 +123,7 @@ static int p2p_fan_in(const struct call *c, int messages)
     return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
 
-/* The root goes round, a message to each other one, as often as there are messages. */
+/* The root sends to the others in turn, one message each, as many rounds as there are messages. */
 static int p2p_fan_out(const struct call *c, int messages)
 {
     const int wanted = c->size * messages;
@@ -161,7 +179,7 @@ static int p2p_run_sendrecv(struct call *c)
                         c->type, p2p_left_of(c), TAG, c->comm, MPI_STATUS_IGNORE);
 }
 
-/* The receive is the request that is tested and waited for; the send is its twin. */
+/* Tests and waits use the request of the receive. The request of the send is kept beside it. */
 static int p2p_start_isend_irecv(struct call *c)
 {
     int err = MPI_Irecv(c->recv, c->count, c->type, p2p_left_of(c), TAG, c->comm, &c->request);
@@ -181,8 +199,10 @@ static int p2p_run_isend_irecv(struct call *c)
     return err;
 }
 
-/* With all neighbours at once. Tags tell messages apart where several of them are one process: the
- * sender numbers them. */
+/*
+ * Exchange with all neighbours at once. Several neighbours may be the same process, so the sender
+ * numbers its messages by the tag.
+ */
 static int p2p_run_exchange(struct call *c)
 {
     const struct topology *t = &c->topology;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Point-to-point with requests that are made once and started in each repetition: persistent ones,
- * and those of MPI-4 whose message is handed over in partitions (MPI-4.0, sections 3.9 and 4.2).
+ * Point-to-point operations whose requests are made once and started in each repetition: persistent
+ * requests, and the partitioned communication of MPI-4 (MPI-4.0, sections 3.9 and 4.2).
  */
 #include "bench/operation.h"
 
@@ -12,7 +12,7 @@
 
 enum { TAG = 13 };
 
-/* With whom the shape has this process talk; MPI_PROC_NULL: it looks on. */
+/* The process that this one communicates with, or MPI_PROC_NULL if it takes no part. */
 static int persistent_peer(const struct call *c)
 {
     if (c->operation->shape != SHAPE_PING_PONG) {
@@ -46,7 +46,7 @@ static int persistent_prepare_sends(struct call *c, int peer, int n)
     return err;
 }
 
-/* Each is received where no other one is. */
+/* Each message has a receive buffer of its own. */
 static int persistent_prepare_receives(struct call *c, int peer, int n)
 {
     int err = MPI_SUCCESS;
@@ -112,7 +112,7 @@ static int persistent_run_all_requests(struct call *c)
     return err == MPI_SUCCESS ? MPI_Waitall(c->request_count, c->requests, c->statuses) : err;
 }
 
-/* The sender is through when an empty message tells it that all has arrived. */
+/* An empty reply from the receiver ends the repetition, as in op_p2p.c. */
 static int persistent_run_stream(struct call *c)
 {
     const int peer = persistent_peer(c);
@@ -158,7 +158,7 @@ static int persistent_release_shift(struct call *c)
 }
 
 #if MPI_VERSION >= 4
-/* Call fit has made sure that the elements can be shared out evenly. */
+/* ictusi_plan_fits() has checked that the elements divide evenly among the partitions. */
 static int persistent_prepare_partitions(struct call *c)
 {
     const int peer = persistent_peer(c);
@@ -177,6 +177,10 @@ static int persistent_prepare_partitions(struct call *c)
     return err;
 }
 
+/*
+ * The partitions become ready one after the other, as when each is filled by a thread of its own.
+ * The library may send each at once or wait for all.
+ */
 static int partitions_send(struct call *c)
 {
     int err = MPI_Start(&c->requests[REQUEST_SEND]);

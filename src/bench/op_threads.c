@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads of a process that call MPI at once (MPI_THREAD_MULTIPLE): each makes a round trip with
- * one of the other process, and the repetition is over when the last one is through. The threads
- * are made before, and wait for the next repetition without sleeping, so that waking them up is no
- * part of it.
+ * Threads of one process that call MPI at the same time (MPI_THREAD_MULTIPLE). Each thread makes a
+ * round trip with a thread of the other process, and the repetition ends when the last round trip
+ * does. The threads are created in advance. They wait for the next repetition without sleeping, so
+ * that the time to wake them up is not part of the measurement.
  */
 #include "bench/operation.h"
 
 #if defined(ICTUS_SIMGRID)
 
-const struct operation ictusi_threaded[] = {{.name = NULL}}; /* simulated processes have none */
+/* not available: simulated processes have no threads */
+const struct operation ictusi_threaded[] = {{.name = NULL}};
 
 #else
 
@@ -22,15 +23,15 @@ enum { TAG = 15 };
 
 struct crew_member {
     struct crew *crew;
-    int place; /* its block, and its tag; 0 is the main thread */
+    int place; /* number of its block and its tag; 0 is the main thread */
     pthread_t thread;
 };
 
 struct crew {
     struct call *call;
-    atomic_int turn;    /* repetitions begun */
-    atomic_int through; /* members that are through with this one */
-    atomic_int error;   /* MPI's, of any member; MPI_SUCCESS */
+    atomic_int turn;    /* number of repetitions begun */
+    atomic_int through; /* threads that have finished this repetition */
+    atomic_int error;   /* an MPI error of any thread, or MPI_SUCCESS */
     atomic_bool over;
     int count;
     struct crew_member members[THREADS_MAX];
@@ -60,7 +61,7 @@ static void *crew_work(void *given)
     struct crew_member *member = given;
     struct crew *crew = member->crew;
     for (int turn = 1;; turn++) {
-        /* It yields, so that more threads than cores get on. */
+        /* Yield, so that the threads make progress even if there are more of them than cores. */
         while (atomic_load(&crew->turn) < turn) {
             (void)sched_yield();
         }
@@ -75,13 +76,19 @@ static void *crew_work(void *given)
     }
 }
 
+/*
+ * One repetition: release the crew by the next turn, bounce the main thread's own message, and wait
+ * for the rest.
+ */
 static int threads_run(struct call *c)
 {
     struct crew *crew = c->crew;
     if (!crew) {
         return MPI_SUCCESS;
     }
-    /* Before the turn begins, or a member that is through at once would not be counted. */
+    /*
+     * Reset before the turn begins. Otherwise a thread that finishes at once would not be counted.
+     */
     atomic_store(&crew->through, 0);
     atomic_fetch_add(&crew->turn, 1);
     const int err = thread_bounce(c, 0);
@@ -97,7 +104,7 @@ static int threads_release(struct call *c)
     if (!crew) {
         return MPI_SUCCESS;
     }
-    /* Before the turn: whoever sees the new turn sees this, too. */
+    /* Set before the turn, so that every thread that sees the new turn also sees this. */
     atomic_store(&crew->over, true);
     atomic_fetch_add(&crew->turn, 1);
     for (int i = 0; i < crew->count; i++) {

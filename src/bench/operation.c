@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shapes of operations, and the tables of rows. */
+/* The shapes of operations, and access to the tables. */
 #include "bench/operation.h"
 
 static const struct shape_info shapes[SHAPES] = {
@@ -52,7 +52,7 @@ static const struct operation *const tables[] = {
     ictusi_mockups,        NULL,
 };
 
-/* What happens before anybody can measure it. */
+/* Operations that are over before a measurement can begin. */
 const struct operation ictusi_launching[] = {
     {.name = "init",
      .summary = "MPI_Init of this program, once a launch",
@@ -105,7 +105,8 @@ size_t ictusi_operation_request_count(const struct call *call)
     }
     const bool fans = shape == SHAPE_FAN_IN || shape == SHAPE_FAN_INS || shape == SHAPE_FAN_OUT ||
                       shape == SHAPE_FAN_OUTS;
-    const int peers = fans && call->size > 2 ? call->size : 2; /* or two ways with one */
+    /* or both directions with one peer */
+    const int peers = fans && call->size > 2 ? call->size : 2;
     return (size_t)peers * (size_t)call->messages;
 }
 
@@ -130,7 +131,10 @@ const struct operation *ictusi_operation_row(int i)
     return NULL;
 }
 
-/* The requests were begun through a row of the tables, where no checker can follow. */
+/*
+ * The requests were started through a function pointer of the tables, which the checker cannot
+ * follow.
+ */
 int ictusi_operation_wait(struct call *call)
 {
     int err = MPI_Wait(&call->request, MPI_STATUS_IGNORE); /* NOLINT(clang-analyzer-optin.mpi*) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MPI operations that can be measured: tables, one row an operation. A row names its shape
- * (which blocks it sends and receives, and what must be in them afterwards) and how it is called;
- * buffers, counts, roots and checks follow from the shape.
+ * The MPI operations that can be measured, as tables with one row for each operation. A row names
+ * the shape (which blocks are sent and received, and what the result must be) and the function to
+ * call. Buffers, counts, roots and checks follow from the shape.
  */
 #ifndef ICTUS_BENCH_OPERATION_H
 #define ICTUS_BENCH_OPERATION_H
@@ -32,28 +32,29 @@ enum shape {
     SHAPE_REDUCE_LOCAL,
     SHAPE_NEIGHBOR_ALLGATHER, /* the same block to all neighbours of a topology */
     SHAPE_NEIGHBOR_ALLTOALL,
-    SHAPE_EXCHANGE,  /* the first of these, in messages */
-    SHAPE_SHIFT,     /* every rank sends to its right and receives from its left */
-    SHAPE_PING_PONG, /* ranks 0 and 1; the others look on */
-    SHAPE_THREADS,   /* likewise, threads of these */
-    SHAPE_PAIRS,   /* each process of the first half with one of the second; an odd one looks on */
-    SHAPE_STREAM,  /* likewise, the first half sends a window of messages */
-    SHAPE_STREAMS, /* likewise, both halves */
+    SHAPE_EXCHANGE,  /* SHAPE_NEIGHBOR_ALLGATHER done by messages */
+    SHAPE_SHIFT,     /* every rank sends to its right neighbour and receives from its left one */
+    SHAPE_PING_PONG, /* ranks 0 and 1; the others take no part */
+    SHAPE_THREADS,   /* the same by several threads of these two */
+    /* rank i of the first half with rank i of the second; an odd rank out takes no part */
+    SHAPE_PAIRS,
+    SHAPE_STREAM,  /* the same pairs; the first half sends a window of messages */
+    SHAPE_STREAMS, /* the same pairs; both halves send */
     SHAPE_PUT,     /* the first half writes into windows of the second */
-    SHAPE_PUTS,    /* likewise, a window of messages */
+    SHAPE_PUTS,    /* the same with a window of messages */
     SHAPE_GET,     /* the first half reads from windows of the second */
     SHAPE_GETS,
     SHAPE_ACCUMULATE, /* the first half reduces into windows of the second */
     SHAPE_ACCUMULATES,
-    SHAPE_GET_ACCUMULATE, /* likewise, and gets what was there */
+    SHAPE_GET_ACCUMULATE, /* the same, and fetches the old value */
     SHAPE_GET_ACCUMULATES,
-    SHAPE_SWAP, /* likewise, but puts its element there where it finds what it compares with */
+    SHAPE_SWAP, /* fetches the old value and replaces it if it equals the one to compare with */
     SHAPE_SWAPS,
-    SHAPE_FAN_IN, /* all others send to the root, which receives from any source */
+    SHAPE_FAN_IN, /* all others send to the root, which uses MPI_ANY_SOURCE */
     SHAPE_FAN_INS,
-    SHAPE_FAN_OUT, /* the root sends to all others, which receive from any source */
+    SHAPE_FAN_OUT, /* the root sends to all others, which use MPI_ANY_SOURCE */
     SHAPE_FAN_OUTS,
-    SHAPE_USER, /* a plugin's */
+    SHAPE_USER, /* operation of a plugin */
     SHAPES
 };
 
@@ -61,32 +62,33 @@ enum shape {
 enum blocks {
     BLOCKS_NONE,
     BLOCKS_ONE,
-    BLOCKS_SWAP,    /* what is put in place, and what is compared with */
-    BLOCKS_SWAPS,   /* likewise, the latter for each of the messages */
+    BLOCKS_SWAP,    /* the value to store and the value to compare with */
+    BLOCKS_SWAPS,   /* the same, with one value to compare with for each message */
     BLOCKS_SOURCES, /* one from each neighbour that sends to the process */
-    BLOCKS_TARGETS, /* one for each that it sends to */
+    BLOCKS_TARGETS, /* one for each neighbour that it sends to */
     BLOCKS_THREADS,
     BLOCKS_MESSAGES,
     BLOCKS_ALL,
     BLOCKS_ALL_MESSAGES
 };
 
-/* One-sided: which buffer of the second half the first half reads or writes. */
+/* One-sided operations: which buffer of the second half the first half accesses. */
 enum window_side { WINDOW_NONE, WINDOW_ON_SEND, WINDOW_ON_RECV };
 
 struct shape_info {
     bool rooted, reduces, has_data;
     bool in_place; /* MPI_IN_PLACE is legal */
     enum blocks sends, receives;
-    enum window_side window; /* what an MPI window exposes on the second half */
+    enum window_side window; /* the buffer that the window exposes on the second half */
 };
 
 const struct shape_info *ictusi_operation_shape(enum shape shape);
 
-/* Whether it is between the neighbours of a topology. */
+/* Whether the operation is between the neighbours of a topology. */
 bool ictusi_operation_shape_has_neighbors(enum shape shape);
 
-/* MESSAGES: under way at once unless the plan says otherwise, as many as in OSU's bandwidth tests.
+/*
+ * MESSAGES is the number of messages in flight if the plan gives none, as in OSU's bandwidth tests.
  */
 enum {
     MESSAGES = 64,
@@ -97,91 +99,106 @@ enum {
     BUFFER_SETS_MAX = 64
 };
 
-/* How the memory of a window comes to be (MPI-3.1, section 11.2). */
+/* How the memory of a window is obtained (MPI-3.1, section 11.2). */
 enum window_kind { WINDOW_CREATE, WINDOW_ALLOCATE, WINDOW_SHARED, WINDOW_DYNAMIC };
 
-/* A call made ready: what the row's function passes to MPI. */
+/* A prepared call: what the function of a table row passes to MPI. */
 struct call {
     const struct operation *operation;
-    MPI_Comm comm; /* with the topology for neighbourhood collectives */
+    MPI_Comm comm; /* carries the topology for neighbourhood collectives */
     int rank, size, root;
-    void *send, *recv; /* of the set in turn; send or recv may be MPI_IN_PLACE */
-    int64_t elements;  /* of one block */
-    int count;         /* of type in a block: the same, but for a derived type, and for a row of
-                          large counts, which does not look at it */
+    void *send, *recv; /* from the current set; either may be MPI_IN_PLACE */
+    int64_t elements;  /* of one block, in units of the plan's type */
+    /*
+     * units of `type` in a block: equal to elements, except for derived types and for rows with
+     * large counts, which ignore it
+     */
+    int count;
     MPI_Datatype type;
     MPI_Op op;
-    int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
+    /* for v- and w-variants: one entry for each process, at least two */
+    int *counts, *displs, *byte_displs;
     MPI_Aint *aint_displs;
     MPI_Datatype *types;
     size_t element;             /* bytes of one of the plan's type */
-    struct data_layout layout;  /* of a block; extent is the distance of one to the next */
+    struct data_layout layout;  /* of a block; its extent is the distance between blocks */
     struct topology topology;   /* of neighbourhood operations */
-    void *scratch;              /* of a mock-up; as large as its row asks, and padding */
-    int *shares, *share_displs; /* a block cut into size parts, the first ones larger by one */
+    void *scratch;              /* for mock-ups: the size that the row asks for, and padding */
+    int *shares, *share_displs; /* the sizes and places of one part of a block for each process */
     MPI_Request request;
-    MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
-    int messages;             /* of a stream, under way at once */
+    MPI_Request request_twin; /* completed together with request; else MPI_REQUEST_NULL */
+    int messages;             /* of a stream, in flight at once */
     int partitions;           /* of a partitioned message */
     int threads;              /* of this process that call MPI at once */
-    struct crew *crew;        /* those beside the main one */
-    MPI_Request *requests;    /* of a stream, as many as ictusi_operation_request_count() says */
+    struct crew *crew;        /* the threads other than the main one */
+    MPI_Request *requests;    /* of a stream; see ictusi_operation_request_count() */
     MPI_Status *statuses;     /* likewise */
-    int request_count;        /* of those, made by prepare() */
+    int request_count;        /* number of requests that prepare() made */
     /* One-sided. */
     enum window_kind window_kind;
     MPI_Win win;
     MPI_Aint target; /* where the partner's window begins */
-    MPI_Group peers; /* the partner alone */
-    /* What the plan asks beyond the call itself. */
+    MPI_Group peers; /* the partner only */
+    /* Options of the plan that are not arguments of the call. */
     void *sends[BUFFER_SETS_MAX], *recvs[BUFFER_SETS_MAX];
     int sets, set;
     bool in_place, rotate_root, owns_comm, owns_op, owns_type;
-    void *flush; /* written before each call to leave the caches cold; NULL: not */
+    void *flush; /* written before each call to evict the caches; NULL: caches stay warm */
     size_t flush_bytes;
     struct arrival arrival;
-    int64_t turn;                         /* calls so far */
-    struct arrival_turn next;             /* when the process comes to the next one */
-    unsigned char *work;                  /* what it computes on before; NULL: it does not */
-    size_t work_at;                       /* where it goes on */
-    int64_t tolerance_ns;                 /* an arrival later than this is late */
-    uint64_t bytes;                       /* of a block */
-    void *plugin;                         /* state of a user's operation */
-    bool prepared;                        /* request or plugin must be released */
-    int mpi_error;                        /* of the last call that the harness made */
-    const struct ictus_bench_plan *every; /* verify each repetition by this plan; NULL: none */
-    int wrong;                            /* repetitions that left a wrong result ... */
-    struct ictus_why wrong_why;           /* ... and what was wrong with the first */
+    int64_t turn;             /* number of calls so far */
+    struct arrival_turn next; /* when this process arrives at the next call */
+    /* memory for the computation before an arrival; NULL: none */
+    unsigned char *work;
+    size_t work_at;       /* where the computation continues */
+    int64_t tolerance_ns; /* an arrival with more delay than this is late */
+    uint64_t bytes;       /* of a block */
+    void *plugin;         /* state of a plugin's operation */
+    /* a request, a window or a plugin's state must be released */
+    bool prepared;
+    int mpi_error; /* of the last call, or MPI_SUCCESS */
+    /* the plan by which to verify each repetition; NULL: do not */
+    const struct ictus_bench_plan *every;
+    int wrong;                  /* repetitions with a wrong result ... */
+    struct ictus_why wrong_why; /* ... and the first wrong element */
 };
 
-/* A composition of other operations that does what one of them does. */
+/* A composition of other operations that does the same as one of them. */
 struct mockup {
-    const char *of;      /* the operation it stands for */
-    enum blocks scratch; /* what it needs beside that one's buffers */
-    int pieces;          /* the operation itself on so many pieces; else 0 */
+    const char *of;      /* the operation that it stands for */
+    enum blocks scratch; /* space that it needs in addition to that operation's buffers */
+    int pieces;          /* number of pieces of the same operation; 0 for other mock-ups */
 };
 
 struct operation {
     const char *name;
     const char *summary;
     enum shape shape;
-    int (*run)(struct call *call);     /* the whole operation */
-    int (*start)(struct call *call);   /* nonblocking: begin, leaving call->request; NULL if not */
-    int (*prepare)(struct call *call); /* make once what all repetitions use: a persistent request,
-                                          a window; NULL if there is no such thing */
-    int (*release)(struct call *call); /* undo that; NULL: it is call->request alone */
-    int (*settle)(struct call *call);  /* after each repetition, untimed: stay inside MPI until the
-                                          partner, whom this process may have to help, is through */
-    bool is_single;                    /* works on one element, no more and no fewer */
-    bool is_placed;                    /* has int displacements, which end at INT_MAX */
-    bool once;                         /* what happened before: the plan tells when; run is NULL */
-    bool is_partitioned;               /* its message is handed over in partitions */
-    const char *absent;                /* what this MPI library lacks for it, else NULL */
-    const void *user;                  /* of a plugin's operation */
-    const struct mockup *mockup;       /* NULL if it is none */
+    int (*run)(struct call *call); /* the whole operation */
+    /* nonblocking: start, and set call->request; NULL for blocking operations */
+    int (*start)(struct call *call);
+    /*
+     * make what all repetitions use, such as a persistent request or a window; NULL if there is
+     * nothing
+     */
+    int (*prepare)(struct call *call);
+    int (*release)(struct call *call); /* release it; NULL: only call->request must be freed */
+    /*
+     * after each repetition, untimed: stay inside MPI until the partner is done, which may need
+     * this process to make progress
+     */
+    int (*settle)(struct call *call);
+    bool is_single; /* works on exactly one element */
+    bool is_placed; /* has int displacements, which must not exceed INT_MAX */
+    /* is over before the measurement: the plan gives its instants, and run is NULL */
+    bool once;
+    bool is_partitioned;         /* the message is sent in partitions */
+    const char *absent;          /* what this MPI library lacks for it; NULL: nothing */
+    const void *user;            /* the plugin's own description of the operation */
+    const struct mockup *mockup; /* NULL if it is not a mock-up */
 };
 
-/* The tables, each ended by a row without a name. */
+/* The tables. A row without a name ends each of them. */
 extern const struct operation ictusi_blocking[];
 extern const struct operation ictusi_nonblocking[];
 extern const struct operation ictusi_persistent[];
@@ -195,22 +212,22 @@ extern const struct operation ictusi_mockups[];
 /* How many blocks a buffer of the call holds. */
 int64_t ictusi_operation_block_count(const struct call *call, enum blocks blocks);
 
-/* The most requests that are under way at once. */
+/* The largest number of requests that are in flight at once. */
 size_t ictusi_operation_request_count(const struct call *call);
 
-/* The other one of a process's pair, or MPI_PROC_NULL. */
+/* The other process of the pair, or MPI_PROC_NULL. */
 int ictusi_operation_partner(const struct call *call);
 
 /* Row number i of the tables, or NULL after the last. */
 const struct operation *ictusi_operation_row(int i);
 
-/* The row that does the same with more elements than an int counts (MPI-4), or NULL. */
+/* The row that does the same with large counts (MPI-4), or NULL. */
 const struct operation *ictusi_operation_large(const struct operation *operation);
 
-/* Complete what start() began. */
+/* Complete what start() started. */
 int ictusi_operation_wait(struct call *call);
 
-/* What must be done after run(), outside of the timed region. */
+/* Do what the operation needs after run(), outside of the timed region. */
 static inline int ictusi_settle(struct call *call)
 {
     return call->operation->settle ? call->operation->settle(call) : MPI_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All operations in one list: the tables' rows and the plugins'. */
+/* All operations in one list: the rows of the tables, then those of the plugins. */
 #include "bench/operation_list.h"
 
 #include "bench/plugin.h"

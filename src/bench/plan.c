@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What would hang or crash is refused before it is called. */
+/* Refuse what would hang or crash before it is called. */
 static int plan_check_defects(const struct operation *operation,
                               const struct ictus_bench_plan *plan, int size, struct ictus_why *why)
 {
@@ -39,7 +39,10 @@ int ictusi_plan_types(const struct ictus_bench_plan *plan, struct datatype *type
     return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
 }
 
-/* What is done to one element has no other size, and a swap compares only what has one form. */
+/*
+ * A single-element operation has no other size. A compare-and-swap needs a type in which equal
+ * values have the same bytes.
+ */
 static int plan_check_single(const struct operation *operation, const struct ictus_bench_plan *plan,
                              const struct datatype *type, struct ictus_why *why)
 {
@@ -91,9 +94,10 @@ int ictusi_plan_window(const char *name, enum window_kind *kind, struct ictus_wh
 
 /*
  * Open MPI 4.1.4's component rdma gets the last 16 of 64 pairs of double_int wrong, in created and
- * in dynamic windows, as if it took the 12 bytes of the members for the pair's 16 (64 * 12 =
- * 48 * 16). It writes beyond its own buffers, and crashes with long_int in both kinds. Its pt2pt
- * ends the program. Pairs without padding, and windows in shared memory, are right.
+ * in dynamic windows, as if it counted the 12 bytes of the members as the size of a pair instead of
+ * 16 (64 * 12 = 48 * 16). With long_int it writes beyond its own buffers in both kinds and crashes.
+ * The component pt2pt ends the program. Pairs without padding, and windows in shared memory, are
+ * correct.
  */
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 enum { PAIRS_ARE_CUT = 1 };
@@ -109,10 +113,10 @@ static bool extras_cut_pairs(const struct operation *operation, const struct ict
     return PAIRS_ARE_CUT && shape->window != WINDOW_NONE && shape->reduces &&
            (kind == WINDOW_CREATE || kind == WINDOW_DYNAMIC) &&
            ictusi_plan_types(plan, &type, &reduction, NULL) == ICTUS_OK &&
-           type.class == CLASS_PAIR && type.size > 2 * sizeof(int); /* those are padded */
+           type.class == CLASS_PAIR && type.size > 2 * sizeof(int); /* these types are padded */
 }
 
-/* A partitioned message is handed over in equal parts. Types have been checked. */
+/* A partitioned message is sent in equal parts. The datatype has been checked before. */
 static int plan_check_partitions(const struct operation *operation,
                                  const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
@@ -132,7 +136,7 @@ static int plan_check_partitions(const struct operation *operation,
                          operation->name, (unsigned long long)plan->bytes, type.name, partitions);
 }
 
-/* What the plan asks of streams and of one-sided operations. */
+/* The options of the plan for streams and for one-sided operations. */
 static int plan_check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
                              struct ictus_why *why)
 {
@@ -158,8 +162,8 @@ static int plan_check_extras(const struct operation *operation, const struct ict
 }
 
 /*
- * Threads must be asked for, and MPI must have been initialised for them. MPI_Init is over: its
- * instants must be given.
+ * The number of threads must be given, and MPI must have been initialised for threads. MPI_Init is
+ * over, so the plan must give its instants.
  */
 static int plan_check_threads(const struct operation *operation,
                               const struct ictus_bench_plan *plan, struct ictus_why *why)
@@ -190,7 +194,7 @@ static int plan_check_threads(const struct operation *operation,
                : ICTUS_OK;
 }
 
-/* What the plan's layout and topology ask for; sizes have been checked. */
+/* The plan's layout and topology. Sizes have been checked before. */
 static int plan_check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
                              struct ictus_why *why)
 {
@@ -222,7 +226,7 @@ static int plan_check_layout(const struct operation *operation, const struct ict
                                          type.size, why);
 }
 
-/* Whether the neighbours that the plan asks for are there. */
+/* Whether the topology that the plan asks for exists on this number of processes. */
 static int plan_check_topology(const struct operation *operation,
                                const struct ictus_bench_plan *plan, int size, struct ictus_why *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations from shared objects, as further rows after the tables. */
+/* Operations from shared objects, as further rows after those of the tables. */
 #include "bench/plugin.h"
 
 #include <ictus/plugin.h>
@@ -12,7 +12,11 @@
 enum {
     OBJECTS_MAX = 16,
     ROWS_MAX = 128,
-    STRUCTURES = 256 /* what ICTUS_PLUGIN_VERSION counts versions of the structures by */
+    /*
+     * the factor between the parts of ICTUS_PLUGIN_VERSION; the rest counts versions of the
+     * structures
+     */
+    STRUCTURES = 256
 };
 
 struct ictus_plugins {
@@ -33,7 +37,7 @@ const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plug
     return i < plugins->row_count ? &plugins->rows[i] : NULL;
 }
 
-/* Whether there is an operation of that name, in the tables or among the plugins' own. */
+/* Whether an operation of that name exists in the tables or among the plugins. */
 static bool plugin_knows(const struct ictus_plugins *plugins, const char *name)
 {
     const struct operation *row = NULL;
@@ -75,6 +79,10 @@ static int plugin_add_row(struct ictus_plugins *plugins, const struct ictus_plug
     return ICTUS_OK;
 }
 
+/*
+ * The symbol is looked up and its version compared before anything in it is used: a plugin for
+ * another MPI library has handles of other types.
+ */
 static int plugin_load(struct ictus_plugins *plugins, const char *path, struct ictus_why *why)
 {
     if (plugins->object_count == OBJECTS_MAX) {

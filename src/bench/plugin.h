@@ -5,7 +5,7 @@
 
 #include "bench/operation.h"
 
-/* Row number i of the plugins' operations, or NULL after the last. */
+/* Row i of the plugins' operations, or NULL after the last one. */
 const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plugins, int i);
 
 #endif

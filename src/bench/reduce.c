@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions over ranks (H08 section 1.2: ways to make one number of many). */
+/* Reductions over the ranks (H08 section 1.2: the ways to make one number of many). */
 #include "bench/reduce.h"
 
 #include "sync/sync.h"
@@ -10,14 +10,16 @@
 const char *const ictus_reduction_names[] = {"max",      "mean", "min",  "root",
                                              "makespan", "exit", "wait", NULL};
 
-/* The place of this process among all that measure: the call may be that of a group of them. */
+/*
+ * The place of this process among all that measure. The call itself may be on a group of them only.
+ */
 struct place {
     int rank, size;
 };
 
 /*
- * scheme->comm has all processes that start together; call->comm may be one of several groups in
- * it.
+ * scheme->comm has all processes that start together. call->comm may be one of several groups
+ * within it.
  */
 static struct place reduce_place_of(const struct scheme *scheme)
 {
@@ -27,20 +29,20 @@ static struct place reduce_place_of(const struct scheme *scheme)
     return place;
 }
 
-/* Columns that are combined by MPI_MAX; each holds one word a repetition. */
+/* Columns that are combined by MPI_MAX, each with one word for each repetition. */
 enum { MAX_TIME, MAX_MINUS_TIME, MAX_STOP, MAX_MINUS_START, MAX_ARRIVAL, MAX_INVALID, MAX_COLUMNS };
 
 struct columns {
     int64_t *max;  /* MAX_COLUMNS times n */
     int64_t *sum;  /* n: times */
-    int64_t *root; /* n: the root's times, then on rank 0 */
-    int64_t *wait; /* n: within the calls until the last arrival */
-    int64_t *all;  /* the one allocation behind them */
+    int64_t *root; /* n: the times of the root, after the reduction on rank 0 */
+    int64_t *wait; /* n: time within the call until the last arrival */
+    int64_t *all;  /* the one allocation that holds all columns */
 };
 
 /*
- * n columns of words, column c of repetition i at c n + i: a column lies in one piece, so that all
- * of them go into one reduction.
+ * Columns of n words; column c of repetition i is at c n + i. Each column is contiguous, so one
+ * reduction can combine all of them.
  */
 static int columns_init(struct columns *c, int64_t n)
 {
@@ -60,8 +62,8 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
         const int64_t begin = s->has_common ? s->common : s->begin;
         c->max[MAX_TIME * n + i] = time;
         /*
-         * A minimum is the negative of a maximum of negatives, so that one reduction serves all
-         * columns; the makespan, last exit minus first start, is then the sum of two columns.
+         * A minimum is the negative of the maximum of the negatives, so one reduction serves all
+         * columns. The makespan, last exit minus first start, is then the sum of two columns.
          */
         c->max[MAX_MINUS_TIME * n + i] = -time;
         c->max[MAX_STOP * n + i] = s->end;
@@ -74,9 +76,12 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
 }
 
 /*
- * What each process waited for the last to arrive, as ictus waits has it: within its own call.
- *     wait = min(last arrival - own arrival, own call's length),  ns on the global clock
- * Cut at the call's length, since a process that has left (a rooted operation) waits no more.
+ * How long each process waited inside its call for the last process to arrive, as `ictus waits`
+ * defines it:
+ *       wait = min(last arrival - own arrival, length of the own call),   ns on the global clock
+ *
+ * It is limited by the length of the call, because a process that has left (from a rooted
+ * operation) waits no longer.
  */
 static void batch_wait(struct columns *c, const struct sample *samples, int64_t n)
 {
@@ -88,8 +93,8 @@ static void batch_wait(struct columns *c, const struct sample *samples, int64_t 
 }
 
 /*
- * The root's times go to rank 0 by a reduction in which the others hold nothing. Of several groups
- * it is the first one's, whose ranks are the first of all.
+ * The root's times go to rank 0 by a sum to which the other processes contribute zeros. With
+ * several groups they are those of the first group, whose processes have the lowest ranks of all.
  */
 static int batch_combine(struct columns *c, const struct scheme *scheme, const struct call *call,
                          const struct sample *samples, int64_t n)
@@ -103,8 +108,8 @@ static int batch_combine(struct columns *c, const struct scheme *scheme, const s
                             scheme->comm);
     if (err == MPI_SUCCESS) {
         /*
-         * Not before the last arrival is known. Then sum, root and wait, which lie one after the
-         * other, go in one reduction.
+         * The waits are known only after the last arrival is. Sum, root and wait are contiguous and
+         * go in one reduction.
          */
         batch_wait(c, samples, n);
         err = MPI_Reduce(rank ? c->sum : MPI_IN_PLACE, c->sum, 3 * count, MPI_INT64_T, MPI_SUM, 0,
@@ -113,7 +118,10 @@ static int batch_combine(struct columns *c, const struct scheme *scheme, const s
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* Doubled at least, so that adding batches costs time in proportion to the samples. */
+/*
+ * The capacity is at least doubled, so that the total cost of appending is proportional to the
+ * number of samples.
+ */
 static int collection_reserve(struct collection *all, int64_t wanted, int processes)
 {
     if (wanted <= all->capacity) {
@@ -140,10 +148,13 @@ static int collection_reserve(struct collection *all, int64_t wanted, int proces
 }
 
 /*
- *     max, mean, min, root: of stop - start, local readings of one process each
- *     makespan = last exit - first start,  exit = last exit - last arrival: differences on the
- * global clock Differences are taken as integers: a double of ns since 1970 would be off by up to
- * 128 ns.
+ * max, mean, min, root: of stop - start, which are local readings of one process each
+ *
+ *       makespan = last exit - first start,   exit = last exit - last arrival,   on the global
+ * clock
+ *
+ * Differences are taken as integers, since a double that holds nanoseconds since 1970 is off by up
+ * to 128 ns.
  */
 static void collection_append(struct collection *all, const struct columns *c, int64_t n, int64_t i,
                               int processes)
@@ -168,9 +179,9 @@ static void reduce_append_ranks(struct collection *all, const double *table, int
 }
 
 /*
- * Every process's times, rank by rank; NULL where they are not asked for. In place of a second
- * buffer the gather writes behind the own times; rows differ between rank 0 and the others, so that
- * memory is agreed on first.
+ * The times of every process, rank by rank; NULL if the plan does not ask for them. To save a
+ * second buffer, the gather writes after the process's own times. Rank 0 needs more memory than the
+ * others, so all agree first that the allocation succeeded.
  */
 static int reduce_gather_ranks(const struct scheme *scheme, const struct collection *all,
                                const struct sample *samples, int64_t n, double **table)
@@ -180,7 +191,7 @@ static int reduce_gather_ranks(const struct scheme *scheme, const struct collect
     }
     const struct place place = reduce_place_of(scheme);
     const size_t rows = place.rank == 0 ? (size_t)place.size + 1 : 1;
-    /* The own times first; on rank 0 those of process p follow from (p + 1) n on. */
+    /* A process's own times come first. On rank 0 the times of process p begin at (p + 1) n. */
     double *times = calloc(rows * (size_t)n, sizeof(*times));
     int err = ictusi_sync_agree(scheme->comm, times ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     for (int64_t i = 0; i < n && !err; i++) {
@@ -195,7 +206,7 @@ static int reduce_gather_ranks(const struct scheme *scheme, const struct collect
 }
 
 /*
- * Every process counts valid repetitions alike, from the reduced column, and so knows how many are
+ * Every process counts the valid repetitions from the same reduced column, so all know how many are
  * left without another message.
  */
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
@@ -217,7 +228,10 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
         err = reduce_gather_ranks(scheme, all, samples, n, &table);
     }
     for (int64_t i = 0; i < n && !err; i++) {
-        /* Late on one process: what the others measured depends on when that one came. */
+        /*
+         * One process was late. The times of the others depend on when it arrived, so the
+         * repetition is dropped on all.
+         */
         if (c.max[MAX_INVALID * n + i]) {
             all->invalid++;
             continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round-Time (H18 algorithm 5): the root broadcasts a start some multiple of a broadcast's latency
- * ahead, late repetitions are invalid, and a time slice ends the experiment. As the paper has it,
- * one MPI_Bcast before and one MPI_Allreduce after each repetition.
+ * Round-Time (H18 algorithm 5). The root broadcasts a start that lies a multiple of a broadcast's
+ * latency ahead, late repetitions are invalid, and a time slice ends the experiment. As in the
+ * paper, there is one MPI_Bcast before and one MPI_Allreduce after each repetition.
  */
 #include "bench/scheme.h"
 #include "sync/wait.h"
@@ -20,24 +20,24 @@ static const struct spec_param params[] = {
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct round_time {
-    double latency_ns; /* of MPI_Bcast, estimated once; rank 0 */
+    double latency_ns; /* of MPI_Bcast, estimated once; rank 0 only */
 };
 
 enum { LATENCY_TRIES = 20 };
 
-/* No broadcast is faster: guards against a clock that says so. */
+/* A lower bound on the latency, in case the clock gives an implausibly small one. */
 #define LATENCY_MIN_NS 100.0
 
 /*
- * ESTIMATE_LATENCY(MPI_Bcast), line 1: the median over tries of the time until the last process has
- * left a broadcast, on the global clock.
+ * ESTIMATE_LATENCY(MPI_Bcast), line 1: the median over the tries of the time until the last process
+ * has left the broadcast, on the global clock.
  */
 static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns)
 {
     int64_t took[LATENCY_TRIES];
     /*
-     * The barrier keeps one try from beginning inside another; its own exits do not matter, since
-     * what is timed begins with the root's reading, which the broadcast itself carries.
+     * The barrier keeps one try from beginning inside another. Its exit skew does not matter,
+     * because the time counts from the root's reading, which the broadcast itself carries.
      */
     for (int i = 0; i < LATENCY_TRIES; i++) {
         int64_t sent = 0;
@@ -52,7 +52,6 @@ static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns
         MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    /* Insertion sort of twenty values. */
     for (int i = 1; i < LATENCY_TRIES; i++) {
         const int64_t value = took[i];
         int j = i;
@@ -67,8 +66,8 @@ static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns
 }
 
 /*
- * Estimated once and kept, as in the paper: where broadcasts become slower later, starts are late,
- * and those repetitions are invalid and not wrong.
+ * The latency is estimated once, as in the paper. If broadcasts become slower later, starts are
+ * late; those repetitions are invalid but not wrong.
  */
 static int round_time_init(struct scheme *scheme, struct ictus_why *why)
 {
@@ -86,9 +85,10 @@ static int round_time_init(struct scheme *scheme, struct ictus_why *why)
 }
 
 /*
- * Lines 6-16: agree on a start and wait for it.
- *     start = now(root) + B latency,   on the global clock; B: `slack`
- * The root alone reads the clock for it; the others get the value by the broadcast.
+ * Lines 6 to 16: agree on a start and wait for it.
+ *       start = now(root) + B latency,   on the global clock; B: `slack`
+ *
+ * Only the root's reading counts; the others get it from the broadcast.
  */
 static int round_start_together(struct scheme *scheme, struct sample *sample)
 {
@@ -100,7 +100,7 @@ static int round_start_together(struct scheme *scheme, struct sample *sample)
         return ICTUS_ERR_MPI;
     }
     const int64_t local = ictusi_line_unmap(&scheme->clock->line, start);
-    /* Looked at before waiting: whoever hears of the start after it has passed is late. */
+    /* Checked before waiting: a process that learns of the start after it has passed is late. */
     sample->valid = ictusi_source_read(scheme->clock->source) < local;
     (void)ictusi_sync_wait_until(scheme->clock->source, local, scheme->clock->crowded);
     sample->common = start;
@@ -109,8 +109,8 @@ static int round_start_together(struct scheme *scheme, struct sample *sample)
 }
 
 /*
- * The reduction after each repetition is the paper's, and its cost: processes leave it at different
- * times, which the next start has to wait for.
+ * The reduction after each repetition is part of the algorithm, and it has a cost: processes leave
+ * it at different times, and the next start has to allow for that.
  */
 static int round_time_measure(struct scheme *scheme, struct call *call, double budget_s,
                               struct sample *samples, int64_t *n)
@@ -128,7 +128,10 @@ static int round_time_measure(struct scheme *scheme, struct call *call, double b
         if (err) {
             return err;
         }
-        /* Lines 20-24: all learn whether it was valid, and whether time is up. */
+        /*
+         * Lines 20 to 24: all processes learn whether the repetition was valid and whether the time
+         * is up.
+         */
         int flags[2] = {!sample->valid,
                         budget_s > 0.0 && (double)(sample->stop - begin) * 1e-9 >= budget_s};
         if (MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_MAX, scheme->comm) != MPI_SUCCESS) {

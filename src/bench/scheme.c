@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The registry of schemes, and the default one. */
+/* The registry of schemes, and the default scheme. */
 #include "bench/scheme.h"
 
 #include <ictus/harmonize.h>
@@ -10,7 +10,7 @@
 
 static const struct spec_param no_params[] = {{NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* S23: every repetition begins at a common instant; late starts are marked. */
+/* S23: every repetition begins at a common instant, and late starts are marked invalid. */
 static int scheme_measure_harmonize(struct scheme *scheme, struct call *call, double budget_s,
                                     struct sample *samples, int64_t *n)
 {
@@ -19,7 +19,10 @@ static int scheme_measure_harmonize(struct scheme *scheme, struct call *call, do
     int err = ICTUS_OK;
     for (int64_t i = 0; i < *n && !err; i++) {
         struct ictus_harmony harmony;
-        /* Before the start is agreed on: it takes its time, and not the same on all processes. */
+        /*
+         * Prepared before the start is agreed on, because this takes time and not the same time on
+         * all processes.
+         */
         ictusi_call_next(call);
         err = ictus_harmonize(scheme->comm, &harmony);
         if (!err) {
@@ -76,7 +79,7 @@ static const struct scheme_ops *scheme_find(const char *name, struct ictus_why *
     return NULL;
 }
 
-/* Read a specification into newly allocated options. */
+/* Read a specification into options that are allocated here. */
 static int scheme_read_spec(const char *text, const struct scheme_ops **ops, void **options,
                             struct ictus_why *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schemes: how the processes are brought to start an operation together, and what is timed. A const
- * table of operations each, one registry.
+ * Schemes: how the processes are made to start an operation together, and what is timed. Each is a
+ * constant table of functions, and there is one registry.
  */
 #ifndef ICTUS_BENCH_SCHEME_H
 #define ICTUS_BENCH_SCHEME_H
@@ -21,15 +21,19 @@ struct scheme;
 struct scheme_ops {
     const char *name;
     const char *summary;
-    enum ictus_reduction reduction; /* what its users expect */
-    bool loops;                     /* many calls between two readings of the clock */
+    enum ictus_reduction reduction; /* the reduction that its users expect */
+    bool loops;                     /* runs many calls between two readings of the clock */
     const struct spec_param *params;
     size_t options_size;
-    /* After the options are read; the clock and communicator are set. Collective. May be NULL. */
+    /*
+     * Called after the options have been read; clock and communicator are set. Collective. May be
+     * NULL.
+     */
     int (*init)(struct scheme *scheme, struct ictus_why *why);
     /*
-     * Measure up to *n repetitions; *n says how many were made, the same on all processes.
-     * Collective. budget_s > 0 limits the time, where the scheme can tell in between.
+     * Measure up to *n repetitions. On return *n is the number made, which is the same on all
+     * processes. Collective. budget_s > 0 limits the time, if the scheme can check it between
+     * repetitions.
      */
     int (*measure)(struct scheme *scheme, struct call *call, double budget_s,
                    struct sample *samples, int64_t *n);
@@ -41,24 +45,30 @@ struct scheme {
     void *options;
     void *state;
     MPI_Comm comm;
-    struct ictus_clock *clock; /* of the communicator's harmonised starts; not owned */
+    struct ictus_clock *clock; /* of the harmonised starts on this communicator; not owned */
 };
 
-/* Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM, or of init. Collective over comm. */
+/*
+ * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM, or those of init. Collective over
+ * comm.
+ */
 int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *clock,
                          struct scheme **out, struct ictus_why *why);
 
-/* The table of a specification's scheme; NULL gives the default, why the nearest to none. Local. */
+/*
+ * The scheme that a specification names; NULL means the default. If there is none, the reason is
+ * the most similar name. Local.
+ */
 const struct scheme_ops *ictusi_scheme_find(const char *text, struct ictus_why *why);
 
-/* Whether it can measure what the plan asks for. Errors: ICTUS_ERR_SPEC. Local. */
+/* Whether the scheme can measure what the plan asks for. Errors: ICTUS_ERR_SPEC. Local. */
 int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
                       struct ictus_why *why);
 
-/* NULL is legal. */
+/* NULL is allowed. */
 void ictusi_scheme_free(struct scheme *scheme);
 
-/* Where the repetition lies on the global clock. */
+/* Map a repetition onto the global clock. */
 static inline void ictusi_sample_place(const struct ictus_clock *clock, struct sample *sample)
 {
     sample->begin = ictusi_line_map(&clock->line, sample->start);
@@ -66,8 +76,8 @@ static inline void ictusi_sample_place(const struct ictus_clock *clock, struct s
 }
 
 /*
- * Call the operation once between two readings of the source: the timed region of every scheme. A
- * process that is to arrive late waits or computes first.
+ * Call the operation once between two readings of the source. This is the timed region of every
+ * scheme. A process that is to arrive late waits or computes first.
  */
 static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
                                    struct sample *sample)

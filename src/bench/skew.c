@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers' exits on one clock, with all processes entering at one instant. */
+/*
+ * The exit skew of barriers: exit times on one clock, with all processes entering at one instant.
+ */
 #include <ictus/skew.h>
 
 #include "bench/subject.h"
@@ -12,30 +14,33 @@
 #include <string.h>
 
 /*
- * Two communicators, as the harmonised start of one must not be disturbed by messages of the
- * barrier under test on the other, and each keeps a deadline of its own.
+ * There are two communicators, because messages of the barrier under test must not disturb the
+ * harmonised starts, and because each of the two keeps a deadline of its own.
  */
 struct ictus_skew {
-    MPI_Comm entry; /* its harmonised starts bring all to the barrier */
-    MPI_Comm plain; /* where barriers run, with their own harmonised starts */
+    MPI_Comm entry; /* its harmonised starts bring all processes to the barrier */
+    MPI_Comm plain; /* the barriers run here; "harmonize" uses its harmonised starts */
     struct ictus_clock *clock;
     struct ictus_selector *selector;
     int rank;
     int size;
     int64_t batch;
-    int64_t *exits;    /* batch: this process's, then two words of validity and entry */
-    int64_t *gathered; /* rank 0: of all */
+    int64_t *exits;    /* of one batch: exit, entry and validity of each barrier */
+    int64_t *gathered; /* rank 0: the same of all processes */
 };
 
 enum { BATCH_WORDS = 1 << 20, BATCH_MAX = 200, WARMUP = 10, ATTEMPTS_FACTOR = 4 };
 enum { OF_EXIT, OF_ENTRY, OF_VALID, WORDS };
 
-/* exits: WORDS words a barrier. gathered, on rank 0: that of all processes, one after the other. */
+/*
+ * exits has WORDS words for each barrier. gathered, on rank 0, has those of all processes, one
+ * process after the other.
+ */
 static int skew_allocate(struct ictus_skew *s)
 {
     /*
-     * Rank 0 holds a batch of all processes: at most 2^20 words, 8 MB, or one barrier of however
-     * many.
+     * Rank 0 holds a batch of all processes: at most 2^20 words (8 MB), or a single barrier if that
+     * is more.
      */
     int64_t batch = BATCH_WORDS / ((int64_t)s->size * WORDS);
     batch = batch < BATCH_MAX ? batch : BATCH_MAX;
@@ -47,8 +52,8 @@ static int skew_allocate(struct ictus_skew *s)
 }
 
 /*
- * Both communicators get the same clock specification. Errors return, as a barrier that fails must
- * be told by all and not abort.
+ * Both communicators get the same clock specification. Errors are returned and not fatal, because
+ * all processes must report a barrier that fails.
  */
 static int skew_build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct ictus_why *why)
 {
@@ -113,11 +118,11 @@ struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew)
     return skew->clock;
 }
 
-/* ns; the error of a difference is that of two clocks unless both exits are of one process. */
+/* In ns. A difference has the errors of two clocks, unless both exits are on one process. */
 static int64_t skew_on_common_clock(const struct ictus_skew *s, int64_t local)
 {
     struct ictus_time truth = {0};
-    /* Where the truth is known, skews are free of the error of the clock. */
+    /* In a simulation the true time is known, so the skews are free of clock errors. */
     if (ictus_clock_truth(s->clock, (struct ictus_time){local}, &truth) == ICTUS_OK) {
         return truth.ns;
     }
@@ -125,8 +130,8 @@ static int64_t skew_on_common_clock(const struct ictus_skew *s, int64_t local)
 }
 
 /*
- * One barrier: enter together, leave, and take the time at once.
- *     skew = last exit - first exit,  duration = last exit - first entry: on the common clock
+ * One barrier: enter together, leave, and read the clock at once.
+ *       skew = last exit - first exit,   duration = last exit - first entry,   on the common clock
  */
 static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_t *words)
 {
@@ -140,8 +145,8 @@ static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_
     err = subject->algorithm == ICTUS_BARRIER_HARMONIZE ? ictus_harmonize(subject->comm, &leave)
                                                         : ictusi_subject_call(subject);
     /*
-     * Only raw readings here: mapping them onto the common clock takes time, and is done after the
-     * batch.
+     * Only raw readings are taken here. Mapping them onto the common clock takes time, so it is
+     * done after the batch.
      */
     words[OF_EXIT] = ictusi_source_read(s->clock->source);
     words[OF_ENTRY] = began;
@@ -150,8 +155,8 @@ static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_
 }
 
 /*
- * Lines are those of the time of the fit, so that mapping after the batch gives what mapping at
- * once would.
+ * The line of the clock does not change within a batch, so mapping after the batch gives the same
+ * as mapping at once.
  */
 static int skew_measure(struct ictus_skew *s, const struct subject *subject, int64_t n)
 {
@@ -173,8 +178,8 @@ static int skew_measure(struct ictus_skew *s, const struct subject *subject, int
 }
 
 /*
- * Rank 0: who left first and last of barrier i, unless it does not count. One late entry spoils the
- * barrier: the others leave it when that one has come.
+ * Rank 0: find the first and the last exit of barrier i, unless it is invalid. One late entry makes
+ * the barrier invalid, because the others then leave when the late one has arrived.
  */
 static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
                        struct ictus_skew_result *r)
@@ -182,7 +187,10 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
     int first = 0;
     int last = 0;
     int64_t entry = INT64_MAX;
-    /* Gathered process by process: those of one are stride words from those of the next. */
+    /*
+     * The gathered words are ordered by process, and the words of consecutive processes are
+     * `stride` apart.
+     */
     const int64_t *of = s->gathered + i * WORDS;
     const int64_t stride = n * WORDS;
     for (int p = 0; p < s->size; p++) {
@@ -204,8 +212,8 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
 }
 
 /*
- * Rank 0 decides for all how many barriers come next; 0 ends. Ranks cannot decide by their own
- * clocks: one that stopped alone would leave the others in the barrier.
+ * Rank 0 decides for all how many barriers come next; 0 ends the run. If each rank decided by its
+ * own clock, one that stopped alone would leave the others in the barrier.
  */
 static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
                            double max_time_s, double spent_s, int64_t *n)
@@ -221,14 +229,15 @@ static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result 
 }
 
 /*
- * The time limit is looked at between batches only, so a batch (200 barriers at most) may pass it.
+ * The time limit is checked between batches only, so a batch (of at most 200 barriers) may exceed
+ * it.
  */
 static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int64_t wanted,
                         double max_time_s, struct ictus_skew_result *r)
 {
     const int64_t began = ictusi_source_read(s->clock->source);
     int64_t n = 1;
-    /* These are never judged. */
+    /* The warm-up barriers are not evaluated. */
     int err = skew_measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
     while (!err) {
         const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);
@@ -250,7 +259,7 @@ static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int
     return err;
 }
 
-/* For n barriers at most: invalid ones take no room. */
+/* Room for at most n barriers. Invalid ones are not stored. */
 static int skew_reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew_result *r)
 {
     memset(r, 0, sizeof(*r));
@@ -267,13 +276,14 @@ static int skew_reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew
     return ictusi_sync_agree(s->entry, enough ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
 }
 
-/* What was measured is freed on errors, so that a caller never has half of a result. */
+/* On an error the result is freed, so that the caller never has half of one. */
 int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, double max_time_s,
                    struct ictus_skew_result *result, struct ictus_why *why)
 {
     struct subject subject;
     if (why) {
-        why->text[0] = '\0'; /* what another run lacked is no reason for the end of this one */
+        /* a reason left by an earlier run does not explain an error of this one */
+        why->text[0] = '\0';
     }
     if (!skew || !barrier || n < 1 || !result) {
         return ICTUS_ERR_ARG;

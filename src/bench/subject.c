@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A barrier by name. */
+/* Barriers by name. */
 #include "bench/subject.h"
 
 #include <ictus/text.h>

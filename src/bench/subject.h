@@ -12,14 +12,14 @@
 
 struct subject {
     enum ictus_barrier_algorithm algorithm;
-    MPI_Comm comm;   /* to call it on */
-    MPI_Comm forced; /* MPI_COMM_NULL: none */
+    MPI_Comm comm;   /* the communicator to call it on */
+    MPI_Comm forced; /* communicator that forces the algorithm; MPI_COMM_NULL if there is none */
     struct ictus_selector *selector;
 };
 
 /*
- * Make it ready on comm. Collective. selector may be NULL where no "mpi:" is asked for.
- * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_MPI.
+ * Prepare the barrier on comm. Collective. selector may be NULL if the name does not begin with
+ * "mpi:". Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_MPI.
  */
 int ictusi_subject_init(struct subject *subject, MPI_Comm comm, const char *name,
                         struct ictus_selector *selector, struct ictus_why *why);
@@ -27,7 +27,7 @@ int ictusi_subject_init(struct subject *subject, MPI_Comm comm, const char *name
 /* Collective. */
 void ictusi_subject_fini(struct subject *subject);
 
-/* Call it, unless it is "harmonize", of which a caller wants to know more. Collective. */
+/* Call the barrier. Not for "harmonize", of which a caller needs the full result. Collective. */
 static inline int ictusi_subject_call(const struct subject *subject)
 {
     if (subject->algorithm == ICTUS_BARRIER_MPI) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The statistics of one sample: order statistics first. */
+/*
+ * The statistics of one sample. They are based on order statistics, because run times have long
+ * tails.
+ */
 #include "core/stats.h"
 
 #include <ictus/bench.h>
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this many values the batch means of a drift say nothing. */
+/* With fewer values than this the batch means that show a drift are too noisy to use. */
 enum { SETTLED_LEAST = 100 };
 
 static void summary_fill(const double *sorted, size_t n, struct ictus_summary *s)

@@ -45,13 +45,16 @@ static int topology_allocate(struct topology *t, int sources, int targets)
 {
     t->source_count = sources;
     t->target_count = targets;
-    /* One more, since calloc(0) may give NULL. */
+    /* One more entry, since calloc(0) may return NULL. */
     t->sources = calloc((size_t)sources + 1, sizeof(*t->sources));
     t->targets = calloc((size_t)targets + 1, sizeof(*t->targets));
     return t->sources && t->targets ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* The rank so many steps along a dimension; ranks follow each other in the last one first. */
+/*
+ * The rank a number of steps along a dimension. Ranks are in row-major order: the last dimension
+ * varies fastest.
+ */
 static int cart_rank(const struct topology *t, int rank, int dimension, int steps)
 {
     int stride = 1;
@@ -68,8 +71,8 @@ static int cart_rank(const struct topology *t, int rank, int dimension, int step
 }
 
 /*
- * In each dimension first the neighbour before, then the one after (MPI-3.1, section 7.6). What
- * comes from before was sent to the one after.
+ * In each dimension first the neighbour at -1, then the one at +1 (MPI-3.1, section 7.6). The block
+ * from the neighbour at -1 is the one that it sent to its own neighbour at +1.
  */
 static int topology_make_cart(struct topology *t, const struct topology_options *o, int rank,
                               int size)
@@ -85,9 +88,9 @@ static int topology_make_cart(struct topology *t, const struct topology_options 
         const int peer = cart_rank(t, rank, dimension, slot % 2 ? 1 : -1);
         t->targets[slot] = peer;
         /*
-         * The neighbour before sent to the one after it, which is slot + 1 on its side, and
-         * likewise the other way round. In a dimension of one or two processes both are the same
-         * process, and only the slot says which block is which.
+         * The neighbour at -1 sent the block for its +1 direction, which is slot + 1 there, and the
+         * other way round. In a dimension of one or two processes both neighbours are the same
+         * process, and only the slot tells the blocks apart.
          */
         t->sources[slot] = (struct source_neighbor){peer, {slot ^ 1}};
     }
@@ -111,7 +114,7 @@ static int topology_make_regular(struct topology *t, int degree, int rank, int s
     return err;
 }
 
-/* The edges of a graph, in the order of its file. */
+/* The edges of a graph in the order of the file. */
 struct edge_list {
     int (*edges)[2];
     size_t count;
@@ -119,7 +122,7 @@ struct edge_list {
 
 static int edge_add(struct edge_list *list, int from, int to)
 {
-    if ((list->count & (list->count - 1)) == 0) { /* full at each power of two */
+    if ((list->count & (list->count - 1)) == 0) { /* the capacity is doubled at each power of two */
         void *grown = realloc(list->edges, (list->count ? 2 * list->count : 1) * sizeof(int[2]));
         if (!grown) {
             return ICTUS_ERR_NOMEM;
@@ -131,14 +134,14 @@ static int edge_add(struct edge_list *list, int from, int to)
     return ICTUS_OK;
 }
 
-/* A line with nothing but white space, or a comment. */
+/* A line that is blank or a comment. */
 static bool edge_is_absent(const char *line)
 {
     const char *first = line + strspn(line, " \t\r\n");
     return *first == '\0' || *first == '#';
 }
 
-/* "FROM TO" or "FROM,TO" */
+/* Reads "FROM TO" or "FROM,TO". */
 static int edge_read(const char *line, int *from, int *to)
 {
     char *end = NULL;
@@ -187,7 +190,7 @@ static int edges_read(FILE *file, const char *path, int size, struct edge_list *
     return ICTUS_OK;
 }
 
-/* Which block of its sender the edge stands for; -1 where the same edge came before. */
+/* The index of the edge among its sender's blocks; -1 if the same edge was listed before. */
 static int edge_slot(const struct edge_list *list, size_t edge)
 {
     int slot = 0;
@@ -245,11 +248,11 @@ static int topology_make_listed(struct topology *t, const char *path, int rank, 
     }
     err = err ? err : topology_take_edges(t, &list, path, rank, why);
     free(list.edges);
-    /* Whatever is wrong with the file, the specification is. */
+    /* Any error in the file is reported as an error of the specification. */
     return err && err != ICTUS_ERR_NOMEM && err != ICTUS_ERR_ARG ? ICTUS_ERR_SPEC : err;
 }
 
-/* Of the blocks from one process, that with so many of lower slots before it. */
+/* Among the blocks from one process, the one that has this many blocks with a lower slot. */
 static int slot_with_below(const struct topology *t, int rank, int wanted)
 {
     for (int k = 0; k < t->source_count; k++) {
@@ -265,12 +268,12 @@ static int slot_with_below(const struct topology *t, int rank, int wanted)
     return 0;
 }
 
-/* In which other orders libraries may hand over the blocks of one process. */
+/* Fill in the other orders in which libraries may deliver the blocks from one process. */
 static void topology_order(struct topology *t)
 {
     for (int i = 0; i < t->source_count; i++) {
         struct source_neighbor *mine = &t->sources[i];
-        int before = 0; /* blocks of the same process: received earlier, and all */
+        int before = 0; /* blocks from the same process: received earlier, and in total */
         int all = 0;
         for (int k = 0; k < t->source_count; k++) {
             before += k < i && t->sources[k].rank == mine->rank;
@@ -305,7 +308,7 @@ int ictusi_topology_init(struct topology *t, const struct topology_options *o, i
 }
 
 #if defined(ICTUS_SIMGRID)
-/* SimGrid's MPI has no neighbourhood collectives, so nobody asks. */
+/* SimGrid's MPI has no neighbourhood collectives, so nothing reads the topology. */
 static int topology_make_graph(const struct topology *t, MPI_Comm comm, MPI_Comm *made)
 {
     (void)t;
@@ -319,7 +322,7 @@ static int topology_make_graph(const struct topology *t, MPI_Comm comm, MPI_Comm
     if (!sources) {
         return MPI_ERR_NO_MEM;
     }
-    int *weights = sources + most + 1; /* all alike */
+    int *weights = sources + most + 1; /* all equal */
     for (int i = 0; i < most; i++) {
         weights[i] = 1;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checking what an operation left in its buffers. Every element is a small integer, exact in every
- * datatype, so that there are no false alarms from rounding or overflow.
+ * Checks the result that an operation left in its buffers. Every element is a small integer, which
+ * is exact in every datatype, so rounding and overflow cause no false alarms.
  */
 #include "bench/call.h"
 
@@ -12,27 +12,27 @@
 
 #include <string.h>
 
-/* Sums stay below 128 with any number of processes: only so many ranks contribute to an element. */
+/* So few ranks contribute to an element that sums stay below 128, however many ranks there are. */
 enum { CONTRIBUTORS = 16, VALUE_CYCLE = 7, PLAIN_CYCLE = 101, BIT_STRIDE = 37 };
 
-/* Elements at either end of a block that a quick look is content with. */
+/* Elements at each end of a block that a quick check covers. */
 enum { EDGE = 256 };
 
-/* What is between the elements of a block, and must stay there. */
+/* The byte that fills the gaps between elements, and must still be there afterwards. */
 enum { GAP = 0x5a };
 
 struct check {
     struct call *call;
     struct datatype type;
     struct reduction reduction;
-    enum slot_order order; /* of the blocks that come from one neighbour */
-    bool quick;            /* only the ends of each block */
-    bool unlike;           /* of swaps: the first finds another value than it compares with */
+    enum slot_order order; /* assumed order of the blocks from one neighbour */
+    bool quick;            /* check only the ends of each block */
+    bool unlike;           /* swaps: the first one does not find what it compares with */
 };
 
 /*
- * The element to look at after element i. A quick look goes from the first EDGE elements to the
- * last ones: faults of segments and of ends show there.
+ * The element to check after element i. A quick check goes from the first EDGE elements to the last
+ * EDGE ones, where errors of segmentation and of block boundaries show.
  */
 static int64_t element_after(const struct check *c, int64_t i)
 {
@@ -40,7 +40,7 @@ static int64_t element_after(const struct check *c, int64_t i)
     return c->quick && i + 1 == EDGE && last > EDGE ? last : i + 1;
 }
 
-/* Where element i of a block is; with elements for i, where its last gap ends. */
+/* The address of element i of block b; if i is the number of elements, the end of the block. */
 static unsigned char *element_at(const struct check *c, const void *buffer, int b, int64_t i)
 {
     const struct data_layout *layout = &c->call->layout;
@@ -49,10 +49,11 @@ static unsigned char *element_at(const struct check *c, const void *buffer, int 
 }
 
 /*
- * Whose turn it is to differ in element i of block b, and how far after it this rank comes.
- *     turn = (rank - (b + i)) mod size
- * so that in consecutive elements another rank is the one that differs, and each rank's part is
- * seen.
+ * The distance in rank from the rank whose turn it is to differ in element i of block b:
+ *       turn = (rank - (b + i)) mod size
+ *
+ * Consecutive elements have consecutive ranks that differ, so the contribution of each rank is
+ * checked.
  */
 static int turn_of(const struct check *c, int rank, int b, int64_t i)
 {
@@ -60,24 +61,24 @@ static int turn_of(const struct check *c, int rank, int b, int64_t i)
     return (int)(((int64_t)rank + size - (b + i) % size) % size);
 }
 
-/* What rank contributes to element i of block b in a reduction: each one's part shows. */
+/* What a rank contributes to element i of block b. A missing contribution of any rank shows. */
 static int64_t verify_check_contribution(const struct check *c, int rank, int b, int64_t i)
 {
     const int turn = turn_of(c, rank, b, i);
-    /* Of an even number of processes each has even and odd turns. */
+    /* The rounds give each rank even and odd turns, also if the number of ranks is even. */
     const int64_t rounds = c->call->size > 1 ? (b + i) / c->call->size : 0;
     const bool even = (b + i + rounds) % 2 == 0;
     switch (c->reduction.kind) {
     case KIND_SUM:
         return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
     case KIND_PROD:
-        /* 2 times 3: two ranks contribute, whose product shows both, and all others 1. */
+        /* Two ranks contribute 2 and 3, whose product shows both, and all others contribute 1. */
         return turn < 2 ? turn + 2 : 1;
     case KIND_LAND:
-        return even || turn != 0; /* all of them, or all but one */
+        return even || turn != 0; /* true on all ranks, or on all but one */
     case KIND_LOR:
     case KIND_LXOR:
-        return even && turn == 0; /* one of them, or none */
+        return even && turn == 0; /* true on one rank, or on none */
     case KIND_BAND:
     case KIND_BOR:
     case KIND_BXOR:
@@ -85,8 +86,8 @@ static int64_t verify_check_contribution(const struct check *c, int rank, int b,
     case KIND_MINLOC:
     case KIND_MAXLOC:
         /*
-         * Two ranks in a row have one value, so that some elements have their extreme twice and the
-         * place decides.
+         * Two consecutive ranks have the same value. In some elements the extreme then occurs
+         * twice, and the location decides.
          */
         return (turn / 2 % VALUE_CYCLE + 1) * PAIR_PLACES + rank % PAIR_PLACES;
     default:
@@ -94,17 +95,17 @@ static int64_t verify_check_contribution(const struct check *c, int rank, int b,
     }
 }
 
-/* What rank sends in element i of block b where nothing is reduced. */
+/* What a rank sends in element i of block b if nothing is reduced. */
 static int64_t verify_check_plain(int rank, int b, int64_t i)
 {
     /*
-     * The factors are prime to the cycle: what is off by less than a cycle of ranks, of blocks or
-     * of elements differs in each element.
+     * The factors have no common divisor with the cycle. A result that is shifted by less than a
+     * cycle of ranks, blocks or elements is therefore wrong in every element.
      */
     return (int64_t)((rank * 31 + b * VALUE_CYCLE + i) % PLAIN_CYCLE);
 }
 
-/* Logical values in a C bool are 0 and 1: moved data must fit as well. */
+/* A C bool holds only 0 and 1, so logical values that are moved are limited to these. */
 static int64_t verify_check_fit(const struct check *c, int64_t value)
 {
     return c->type.class == CLASS_LOGICAL ? value & 1 : value;
@@ -122,8 +123,9 @@ static int64_t verify_check_sent(const struct check *c, int rank, int b, int64_t
 }
 
 /*
- * The reduction over ranks [first, last]. In the order of ranks, which MPI prescribes for operators
- * that do not commute, and which gives the same for all others, since the values are exact.
+ * The reduction over the ranks first to last, in rank order. MPI prescribes this order for
+ * operators that do not commute. All others give the same result in any order, since the values are
+ * exact.
  */
 static int64_t verify_check_reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
@@ -153,14 +155,14 @@ static int sent_blocks(const struct call *call)
 
 static int verify_received_blocks(const struct call *call)
 {
-    /* A broadcast receives where it sends from. */
+    /* A broadcast receives into its send buffer. */
     return call->operation->shape == SHAPE_BCAST
                ? 1
                : (int)ictusi_operation_block_count(
                      call, ictusi_operation_shape(call->operation->shape)->receives);
 }
 
-/* The value that must stand in element i of what comes from the partner; likewise. */
+/* The value due in element i of what comes from the partner; false if there is none. */
 static bool verify_expected_of_pair(const struct check *c, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -181,21 +183,20 @@ static bool verify_swaps(const struct call *call)
     return call->operation->shape == SHAPE_SWAP || call->operation->shape == SHAPE_SWAPS;
 }
 
-/* Every other swap finds what it compares with. */
+/* Every other swap finds the value that it compares with. */
 static bool verify_swap_succeeds(const struct check *c, int b)
 {
     return (b % 2 == 0) != c->unlike;
 }
 
-/* What swaps put into a target: no other element has it, but for logical values there is no such.
- */
+/* What swaps store: a value that no other element has, except for logical values. */
 static int64_t verify_swapped(const struct check *c, int target)
 {
     return c->type.class == CLASS_LOGICAL ? verify_check_sent(c, target, 0, 0) ^ 1
                                           : PLAIN_CYCLE + target % VALUE_CYCLE;
 }
 
-/* What the target of a reduction or swap holds then, and what the origin gets: what was there. */
+/* The value that a target holds afterwards, or for an origin the old value, which it fetches. */
 static bool verify_expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -219,8 +220,9 @@ static bool verify_expected_of_target(const struct check *c, int b, int64_t i, i
 }
 
 /*
- * What the root took came from whom the status of its receive says; the others get their block.
- * MPI_ANY_SOURCE: in which order messages arrived is known from the statuses alone.
+ * The order in which messages of MPI_ANY_SOURCE arrive is known from the statuses alone. The root
+ * therefore expects the data of the source in the status of each receive. In a fan-out each process
+ * expects its own block.
  */
 static bool verify_expected_of_fan(const struct check *c, int b, int64_t i, int64_t *value)
 {
@@ -237,7 +239,7 @@ static bool verify_expected_of_fan(const struct check *c, int b, int64_t i, int6
     return is_received;
 }
 
-/* What the neighbour sends that the block comes from, if there is one. */
+/* What the neighbour from which the block comes sends, if there is such a neighbour. */
 static bool verify_expected_of_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -247,12 +249,12 @@ static bool verify_expected_of_neighbor(const struct check *c, int b, int64_t i,
         return false;
     }
     *value = verify_check_sent(c, source->rank, same ? 0 : source->slot[c->order], i);
-    /* Of logical values, one order is what the other spoils. */
+    /* Logical values in the other order equal the spoiled ones, so they cannot be checked. */
     return same || c->type.class != CLASS_LOGICAL ||
            source->slot[SLOT_ASCENDING] == source->slot[SLOT_DESCENDING];
 }
 
-/* Of operations whose data comes from a neighbour or a partner: as verify_check_expected(). */
+/* As verify_check_expected(), for data that comes from a neighbour or a partner. */
 static bool verify_check_from_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -294,7 +296,7 @@ static bool verify_check_from_neighbor(const struct check *c, int b, int64_t i, 
     }
 }
 
-/* The value that must stand in element i of received block b; false where nothing is defined. */
+/* The value due in element i of received block b; false if MPI defines none there. */
 static bool verify_check_expected(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
@@ -339,13 +341,13 @@ static bool verify_check_expected(const struct check *c, int b, int64_t i, int64
     }
 }
 
-/* Where the operation leaves what it computes. */
+/* The buffer in which the operation leaves its result. */
 static unsigned char *call_received(const struct call *call)
 {
     return call->operation->shape == SHAPE_BCAST ? call->sends[call->set] : call->recvs[call->set];
 }
 
-/* Have in each element what must not be there, so that a call that does nothing is found out. */
+/* Put a wrong value in each element, so that a call that does nothing is detected. */
 static void verify_check_spoil(const struct check *c)
 {
     unsigned char *received = call_received(c->call);
@@ -357,8 +359,8 @@ static void verify_check_spoil(const struct check *c)
         for (int64_t i = 0; i < c->call->elements; i = element_after(c, i)) {
             int64_t value = 0;
             /*
-             * The lowest bit flipped: wrong in every datatype, also in logical ones, and never out
-             * of range.
+             * Flipping the lowest bit gives a value that is wrong in every datatype, also in
+             * logical ones, and never out of range.
              */
             if (verify_check_expected(c, b, i, &value)) {
                 c->type.set(element_at(c, received, b, i), value ^ 1);
@@ -367,14 +369,14 @@ static void verify_check_spoil(const struct check *c)
     }
 }
 
-/* What the origin of swaps sends: what it puts in place, and what it compares with. */
+/* What the origin of swaps sends: the value to store, then the values to compare with. */
 static void verify_fill_swaps(const struct check *c)
 {
     const struct call *call = c->call;
     const int target = ictusi_operation_partner(call);
     void *send = call->sends[call->set];
     if (call->rank > target) {
-        return; /* a target, or without a partner */
+        return; /* a target, or a process without a partner */
     }
     c->type.set(send, verify_swapped(c, target));
     for (int b = 0; b + 1 < sent_blocks(call); b++) {
@@ -383,7 +385,7 @@ static void verify_fill_swaps(const struct check *c)
     }
 }
 
-/* Where a window is reduced into or swapped with, its process fills it. */
+/* The process that owns a window fills it before it is reduced into or swapped with. */
 static void verify_fill_window(const struct check *c)
 {
     const struct call *call = c->call;
@@ -396,7 +398,7 @@ static void verify_fill_window(const struct check *c)
     }
 }
 
-/* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
+/* Put the data to send where the call takes it from. In place, that is the receive buffer. */
 static void verify_fill_all(const struct check *c)
 {
     struct call *call = c->call;
@@ -423,7 +425,7 @@ static void verify_fill_all(const struct check *c)
     }
 }
 
-/* The first wrong element is told and ends the search: a wrong block is mostly wrong all over. */
+/* The first wrong element is reported and ends the check: most of its block is wrong, too. */
 static int verify_check_element(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
     const struct call *call = c->call;
@@ -442,8 +444,8 @@ static int verify_check_element(const struct check *c, int b, int64_t i, struct 
 }
 
 /*
- * Nothing may be written between element i and the next one. A library that packs by copying whole
- * extents would overwrite the gap, and be caught here.
+ * Nothing may be written between element i and the next one. A library that copies whole extents
+ * would overwrite the gap.
  */
 static int verify_check_gap(const struct check *c, int b, int64_t i, struct ictus_why *why)
 {
@@ -476,8 +478,9 @@ static int verify_check_compare(const struct check *c, struct ictus_why *why)
 }
 
 /*
- * All blocks as they should be, or all in another order where that is as good. Where a process is a
- * neighbour twice, any one order of its blocks is right, and a mixture is not.
+ * Check all blocks in the order that MPI defines, then in the other orders that libraries use. If a
+ * process is a neighbour twice, any one order of its blocks is accepted, but not a mixture of
+ * orders.
  */
 static int verify_check_orders(struct check *c, struct ictus_why *why)
 {
@@ -492,14 +495,15 @@ static int verify_check_orders(struct check *c, struct ictus_why *why)
     return err;
 }
 
-/* What a user's operation should leave is only known to its author. */
+/* Only the author of a plugin's operation knows what it should leave. */
 static bool verify_check_knows(const struct call *call)
 {
     return !call->operation->user;
 }
 
 /*
- * Called by each process in its own time: no agreement, since the types were checked with the plan.
+ * Each process calls this at its own time. No agreement is needed, since the types were checked
+ * with the plan.
  */
 int ictusi_verify_is_ready(struct call *call)
 {
@@ -509,15 +513,18 @@ int ictusi_verify_is_ready(struct call *call)
     }
     verify_check_spoil(&c);
     verify_fill_all(&c);
-    /* Nobody puts into a window that is yet to be filled, even where a start was late. */
+    /*
+     * Without this barrier, an origin could put into a window before its owner has filled it, even
+     * after a common start, which may be late.
+     */
     return ictusi_operation_shape(call->operation->shape)->window == WINDOW_NONE
                ? MPI_SUCCESS
                : MPI_Barrier(call->comm);
 }
 
 /*
- * Only counted here, since a repetition's end is no place to agree on anything; the first reason is
- * kept.
+ * Wrong repetitions are only counted here, and the first reason is kept. The processes agree on it
+ * after the batch, since agreeing inside it would disturb the next repetition.
  */
 void ictusi_verify_repetition(struct call *call)
 {
@@ -532,13 +539,13 @@ void ictusi_verify_repetition(struct call *call)
     }
 }
 
-/* Untimed; all ranks hear of a wrong result, also those whose own part is right. */
+/* Untimed. All ranks report a wrong result, also those whose own part is right. */
 static int verify_run_once(struct check *c, struct ictus_why *why)
 {
     struct call *call = c->call;
     verify_check_spoil(c);
     verify_fill_all(c);
-    /* Nobody puts into a window that is yet to be filled. */
+    /* No process may put into a window that its owner has not filled yet. */
     if (MPI_Barrier(call->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
@@ -548,8 +555,8 @@ static int verify_run_once(struct check *c, struct ictus_why *why)
 }
 
 /*
- * Swaps that find what they compare with, and swaps that do not. All elements are equal afterwards,
- * so that each swap that is timed finds it.
+ * Check swaps that find the value that they compare with, and swaps that do not. All elements are
+ * equal afterwards, so each swap that is timed finds it.
  */
 static int verify_run_swaps(struct check *c, struct ictus_why *why)
 {

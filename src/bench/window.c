@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Windows (SKaMPI; H08 section 4): repetitions start at instants a fixed time apart, agreed on once
- * for a batch, so that nothing is sent between them. A process that is not ready in time, or has
- * not finished when the next window opens, makes its repetition invalid; the window follows what
- * was needed.
+ * Windows (SKaMPI; H08 section 4). Repetitions start at instants a fixed time apart. The first is
+ * agreed on once for a batch, so nothing is sent between repetitions. If a process is not ready in
+ * time, or has not finished when the next window opens, its repetition is invalid. The length of
+ * the window adapts to the time that the operation needs.
  */
 #include "bench/scheme.h"
 #include "sync/wait.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct window_options {
-    double window_s; /* 0: adapted */
+    double window_s; /* length of a window; 0: adapted */
     double late;
 };
 
@@ -24,12 +24,15 @@ static const struct spec_param params[] = {
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct window {
-    double window_ns; /* in force, the same on all; 0: not known yet */
+    double window_ns; /* current length, the same on all processes; 0: not known yet */
 };
 
 enum { TRIES = 5 };
 
-/* The first window, and how it changes. */
+/*
+ * The length of the first window as a multiple of the longest call, and the factors by which it
+ * changes.
+ */
 #define FIRST_FACTOR 4.0
 #define GROW 1.5
 #define SHRINK 0.8
@@ -43,7 +46,10 @@ static int window_init(struct scheme *scheme, struct ictus_why *why)
     return scheme->state ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* The longest of a few calls on any process, barriers between them: good for a start. */
+/*
+ * The longest of a few calls on any process, with barriers between the calls. This is good enough
+ * for a first length.
+ */
 static int window_first_window(struct scheme *scheme, struct call *call, double *window_ns)
 {
     int64_t longest = 0;
@@ -66,11 +72,14 @@ static int window_first_window(struct scheme *scheme, struct call *call, double 
     return ICTUS_OK;
 }
 
-/* The instant of the first window of a batch: far enough ahead for all to hear of it. */
+/*
+ * The start of the first window of a batch, far enough ahead that all processes learn of it in
+ * time.
+ */
 static int window_agree_on_first(struct scheme *scheme, double window_ns, int64_t *first)
 {
     enum { AHEAD_NS = 100000 };
-    /* On rank 0's clock: what the others computed is overwritten. */
+    /* Only the value of rank 0 counts; the broadcast overwrites the others. */
     *first = ictus_clock_now(scheme->clock).ns + AHEAD_NS + (int64_t)window_ns;
     return MPI_Bcast(first, 1, MPI_INT64_T, 0, scheme->comm) == MPI_SUCCESS ? ICTUS_OK
                                                                             : ICTUS_ERR_MPI;
@@ -88,13 +97,17 @@ static int window_run_one(struct scheme *scheme, struct call *call, int64_t star
     sample->has_common = true;
     const int err = ictusi_time_call(clock, call, sample);
     /*
-     * Both ends count: a call that runs into the next window makes that one late, too, and is
-     * itself likely to have been disturbed.
+     * The start and the end both count. A call that runs into the next window also makes that
+     * repetition late, and was probably disturbed itself.
      */
     sample->valid = ready && sample->stop < ictusi_line_unmap(&clock->line, end);
     return err;
 }
 
+/*
+ * The number of late repetitions on the process with the most decides, so all processes take the
+ * same new length.
+ */
 static int window_adapt(struct scheme *scheme, const struct sample *samples, int64_t n)
 {
     const struct window_options *options = scheme->options;
@@ -113,8 +126,8 @@ static int window_adapt(struct scheme *scheme, const struct sample *samples, int
     }
     if ((double)words[0] > options->late * (double)n) {
         /*
-         * Grows faster than it shrinks, and shrinks only without any late repetition: a window that
-         * is too short costs repetitions, one that is too long only time.
+         * The window grows faster than it shrinks, and it shrinks only if no repetition was late. A
+         * window that is too short costs repetitions; one that is too long only costs time.
          */
         state->window_ns = fmin(state->window_ns * GROW, WINDOW_MAX_NS);
     } else if (words[0] == 0 && FIRST_FACTOR * (double)words[1] < state->window_ns) {
@@ -131,11 +144,14 @@ static int window_measure(struct scheme *scheme, struct call *call, double budge
     struct window *state = scheme->state;
     int64_t first = 0;
     int64_t made = 0;
-    /* Each experiment finds its own window: the operation may be another one. */
+    /* Each experiment finds its own window, because the operation may be another one. */
     double window_ns = options->window_s * 1e9;
     int err = window_ns > 0.0 ? ICTUS_OK : window_first_window(scheme, call, &window_ns);
     if (!err) {
-        /* A few calls tell little: no shorter than the last window less one step. */
+        /*
+         * A few calls are a small sample, so the window does not become shorter than the last one
+         * less one step.
+         */
         state->window_ns =
             fmax(window_ns, options->window_s > 0.0 ? 0.0 : state->window_ns * SHRINK);
         window_ns = state->window_ns;

@@ -222,8 +222,10 @@ static size_t tracer_log_write(struct tracer *t, const char *text, size_t length
     return done < 0 ? 0 : (size_t)done;
 }
 
-/* What finds no room is kept, and written before any later line. One write a line: a kill leaves
- * whole ones. */
+/*
+ * A line that finds no room is kept, and is written before any later line. There is one write for
+ * each line, so that a killed process leaves whole lines.
+ */
 static void tracer_log_line(struct tracer *t, const char *text, size_t length)
 {
     (void)pthread_mutex_lock(&t->log_lock);
