@@ -264,11 +264,12 @@ static int bench_check_restart(struct experiment *e, struct ictus_why *why)
     if (err != ICTUS_ERR_CORRUPT) {
         return err;
     }
-    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s of %llu bytes: this MPI library's %s",
-                         e->plan->operation, (unsigned long long)e->plan->bytes,
-                         ictusi_operation_shape(e->call.operation->shape)->window == WINDOW_NONE
-                             ? "persistent operation has no effect when it is started again"
-                             : "window does not hold what was moved; choose another by --window");
+    return ictus_because(
+        why, ICTUS_ERR_UNSUPPORTED, "%s of %llu bytes: this MPI library's %s", e->plan->operation,
+        (unsigned long long)e->plan->bytes,
+        ictusi_operation_shape(e->call.operation->shape)->window == WINDOW_NONE
+            ? "persistent operation has no effect when it is started again"
+            : "window does not contain the data that was moved; choose another by --window");
 }
 
 /*
@@ -338,10 +339,10 @@ static int bench_check_group(const struct ictus_bench_plan *plan, int processes,
                              struct ictus_why *why)
 {
     if (plan->group < 0 || (plan->group > 0 && processes % plan->group != 0)) {
-        return ictus_because(
-            why, ICTUS_ERR_ARG,
-            "groups of %d processes: the number of processes (%d) is not a multiple of that",
-            plan->group, processes);
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "groups of %d processes: the number of processes (%d) is not a "
+                             "multiple of the group size",
+                             plan->group, processes);
     }
     return plan->group > 0 && plan->use_comm
                ? ictus_because(why, ICTUS_ERR_ARG,

@@ -20,19 +20,19 @@ static const struct spec_param no_params[] = {{NULL, SPEC_INT, 0, NULL, 0, 0, NU
 static const struct spec_param vector_params[] = {
     {"block", SPEC_INT, AT(block), "8", 1, STRIDE_MAX, NULL, "elements without a gap"},
     {"stride", SPEC_INT, AT(stride), "16", 1, STRIDE_MAX, NULL,
-     "elements from the beginning of one block to the next"},
+     "distance between the beginnings of blocks, in elements"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const struct spec_param indexed_params[] = {
     {"block", SPEC_INT, AT(block), "8", 1, STRIDE_MAX, NULL, "elements without a gap, on average"},
     {"stride", SPEC_INT, AT(stride), "16", 1, STRIDE_MAX, NULL,
-     "elements from the beginning of one block to the next, on average"},
+     "mean distance between the beginnings of blocks, in elements"},
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of the lengths"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const struct spec_param resized_params[] = {{"stride", SPEC_INT, AT(stride), "2", 1,
                                                     STRIDE_MAX, NULL,
-                                                    "elements from one element to the next"},
+                                                    "distance between elements, in elements"},
                                                    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const char *const kind_names[] = {"contiguous", "vector", "indexed", "resized", NULL};

@@ -30,12 +30,12 @@ struct defect {
  * in advance would not find it.
  */
 #define EARLY_RETURN                                                                               \
-    "in MPICH before 4.1 it moves wrong data on graphs whose processes have unlike neighbours"
+    "in MPICH before 4.1 it moves wrong data on graphs whose processes have different neighbours"
 static const struct defect defects[] = {
     {"scatter_init", "MPICH Version:", VERSION(5, 0, 0), ALWAYS,
-     "in MPICH before 5.0 it hangs or reads foreign memory when it is started again"},
+     "in MPICH before 5.0 it hangs or reads memory outside its buffers when it is started again"},
     {"allgather_init", "MPICH Version:", VERSION(4, 1, 2), POWER_OF_TWO_PROCESSES,
-     "in MPICH before 4.1.2 it reads foreign memory when it is started again"},
+     "in MPICH before 4.1.2 it reads memory outside its buffers when it is started again"},
     {"reduce", "MPICH Version:", VERSION(4, 1, 2), IN_PLACE_BEYOND_0,
      "in MPICH before 4.1.2 it crashes in place at a root that is not rank 0"},
     {"neighbor_alltoallw", "MPICH Version:", VERSION(4, 1, 0), LISTED_GRAPH, EARLY_RETURN},

@@ -55,7 +55,7 @@ static const struct operation *const tables[] = {
 /* Operations that are over before a measurement can begin. */
 const struct operation ictusi_launching[] = {
     {.name = "init",
-     .summary = "MPI_Init of this program, once a launch",
+     .summary = "MPI_Init of this program, once per launch",
      .shape = SHAPE_BARRIER,
      .once = true},
     {.name = NULL},

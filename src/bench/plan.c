@@ -172,7 +172,7 @@ static int plan_check_threads(const struct operation *operation,
     int level = MPI_THREAD_MULTIPLE;
     if (operation->once && plan->init[1].ns == 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s: the plan must tell when MPI_Init began and ended",
+                             "%s: the plan must give the start and the end of MPI_Init",
                              operation->name);
     }
     if (operation->shape != SHAPE_THREADS) {

@@ -455,7 +455,7 @@ static int verify_check_gap(const struct check *c, int b, int64_t i, struct ictu
     while (call->owns_type && at < end) {
         if (*at++ != GAP) {
             return ictus_because(why, ICTUS_ERR_CORRUPT,
-                                 "%s of %llu bytes wrote where the datatype has a gap: on rank %d, "
+                                 "%s of %llu bytes wrote into a gap of the datatype: on rank %d, "
                                  "in block %d, after element %lld",
                                  call->operation->name, (unsigned long long)call->bytes, call->rank,
                                  b, (long long)i);

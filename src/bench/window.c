@@ -173,7 +173,7 @@ static void window_fini(struct scheme *scheme)
 
 const struct scheme_ops ictusi_scheme_window = {
     .name = "window",
-    .summary = "starts at a fixed distance in time, which is adapted, as SKaMPI does",
+    .summary = "starts a fixed time apart, which is adapted, as in SKaMPI",
     .reduction = ICTUS_REDUCE_MAX,
     .params = params,
     .options_size = sizeof(struct window_options),

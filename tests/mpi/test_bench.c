@@ -509,7 +509,7 @@ static void groups_work_at_once(void)
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
     plan.group = check_size + 1;
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
-    CHECK(strstr(why.text, "is not a multiple of that"));
+    CHECK(strstr(why.text, "is not a multiple of the group size"));
     ictus_bench_free(bench);
 }
 
