@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Offsets set against offsets realised, by a wrapper around the call that reads the clock which all
- * processes of a machine share: 1 to 500 us, other ones in each repetition. Started by
- * bench/arrivals. Usage: bench_arrival_offsets REPETITIONS
+ * Compares requested and actual arrival offsets. A wrapper around the call reads the clock that all
+ * processes of a machine share. The offsets are 1 to 500 us and differ in each repetition. Started
+ * by bench/arrivals.
+ *
+ * Usage: bench_arrival_offsets REPETITIONS
  */
 #include "bench/bench.h"
 #include "bench/operation_list.h"
@@ -32,7 +34,9 @@ int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, M
 
 #pragma GCC visibility pop
 
-/* The same on all: a time between 1 and 500 us, equally likely in each decade; somebody is first.
+/*
+ * Draw the same offsets on all processes: between 1 and 500 us, log-uniform. One process is always
+ * the first, with offset 0.
  */
 static void draw_rows(int64_t (*rows)[2], int rank, int size)
 {
@@ -63,7 +67,10 @@ static double quantile(double *values, int n, double share)
     return n ? values[(int)(share * (n - 1))] : 0;
 }
 
-/* What a repetition of all ranks was: instants, offsets asked, and whether anybody was late. */
+/*
+ * What was seen of a repetition on one rank: when it entered, its requested offset, and whether the
+ * repetition is invalid.
+ */
 struct seen {
     int64_t entered, asked, bad;
 };

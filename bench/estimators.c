@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pair estimator `adaptive` against the peers' (SKaMPI offsets of equal blocks and ordinary
- * least squares) on the same exchanges, over ten delay models, against known truth.
+ * The pair estimator `adaptive` against those of other suites (SKaMPI offsets of blocks of equal
+ * size, with ordinary least squares) on the same exchanges, over ten delay models, against known
+ * truth.
  *
  *     bench_estimators [exchanges [trials [window in s]]]
  *
- * Prints the median error at the end of the exchanges and 10 s later, and their ratios.
+ * Prints the median error at the end of the exchanges and 10 s later, and the ratios.
  */
 #include "core/adaptive.h"
 #include "core/estimator.h"
@@ -20,7 +21,7 @@
 
 enum { MODELS = 10, POINTS_MAX = 100 };
 
-/* Delay of one message beyond its minimum, in ns; mean in ns. */
+/* The delay of one message beyond its minimum, in ns, for a given mean. */
 typedef double (*delay_fn)(struct rng *rng, double mean);
 
 static double exponential(struct rng *rng, double mean)
@@ -66,8 +67,8 @@ struct model {
     const char *name;
     delay_fn delay;
     double there_ns, back_ns; /* mean delays beyond the minimum */
-    double stamp_noise_ns;    /* standard deviation of every stamp */
-    double too_fast;          /* share of messages that seem 1 us too fast */
+    double stamp_noise_ns;    /* standard deviation of each stamp */
+    double too_fast;          /* share of messages that appear 1 us too fast */
 };
 
 static const struct model models[MODELS] = {
@@ -84,9 +85,10 @@ static const struct model models[MODELS] = {
 };
 
 static const double minimum_delay_ns = 1500.0;
-static const double walk_ns_per_s = 1.0; /* frequency walk per square root of a second: 1e-9 */
+static const double walk_ns_per_s =
+    1.0; /* random walk of the frequency: 1e-9 per square root of a second */
 
-/* The true offset of the remote clock: a drift that walks at random. */
+/* The true offset of the remote clock, whose drift is a random walk. */
 struct truth {
     double t, phase, rate;
 };
@@ -156,7 +158,7 @@ static double error_of(const struct line *line, const struct truth *clock)
 }
 
 struct outcome {
-    double *errors[2][2]; /* peer, adaptive; at the end, 10 s later */
+    double *errors[2][2]; /* [other suites, adaptive][at the end, 10 s later] */
     int covered, within;
     int chosen[ADAPTIVE_CHOICES];
 };

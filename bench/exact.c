@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How exact a clock is on an MPI_Wtime that a shim skews by seconds and tens of ppm: synchronise,
+ * How exact a global clock is if a shim skews MPI_Wtime by seconds and by tens of ppm: synchronise,
  * then compare with the shim's own function at common true instants. Started by bench/exact.
- *   bench_exact [REPETITIONS [SPEC...]]
+ *
+ *     bench_exact [REPETITIONS [SPEC...]]
  */
 #include "../tests/mpi/skew.h"
 
@@ -32,7 +33,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The largest error over the ranks at one true instant, on rank 0. */
+/* The largest error of any rank at one true instant, on rank 0. */
 static double error_ns(const struct ictus_clock *clock, int rank, int64_t truth)
 {
     const double local_s = skew_apply(skew_of(rank), truth);
@@ -46,13 +47,13 @@ static double error_ns(const struct ictus_clock *clock, int rank, int64_t truth)
     return worst;
 }
 
-/* One specification's largest errors, by wait and repetition. */
+/* The largest errors of one specification, by wait and repetition. */
 struct judged {
     const char *spec;
     double errors[WAITS][REPETITIONS_MAX];
 };
 
-/* One synchronisation, judged after every wait. */
+/* Make one synchronisation and judge it after each wait. */
 static int judge(struct judged *j, int rank, int repetition)
 {
     struct ictus_clock *clock = NULL;
@@ -72,7 +73,10 @@ static int judge(struct judged *j, int rank, int repetition)
     return 0;
 }
 
-/* In turns: a host that changes the path between the processes changes it for all. */
+/*
+ * Specifications take turns, so that a host that changes the path between the processes affects
+ * them all.
+ */
 static int judge_in_turns(struct judged *judged, int specs, int rank, int repetitions)
 {
     int failed = 0;
@@ -84,7 +88,7 @@ static int judge_in_turns(struct judged *judged, int specs, int rank, int repeti
     return failed;
 }
 
-/* Print a specification's rows; true where the goal after 2 s is missed. */
+/* Print the rows of a specification. Returns true if it misses the goal after 2 s. */
 static int print_rows(struct judged *j, int repetitions)
 {
     int missed = 0;

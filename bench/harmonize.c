@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of harmonised starts, as ratios within this run; exits are judged by the truth of
- * simulated clocks 12.5 ppm apart. Started by bench/harmonize. skew      exit skew of harmonised
- * starts against MPI_Barrier, 2 ms of work between calls cost      time in the call beyond the last
- * arrival against MPI_Barrier and one broadcast call      median time per call against MPI_Barrier
- *   resync    1000 calls 1 ms apart: synchronisations against one a second
- *   noise     slack before, in and after a burst of noise
+ * Figures of harmonised starts, as ratios within one run. Exits are judged by the truth of
+ * simulated clocks that drift 12.5 ppm apart. Started by bench/harmonize.
+ *
+ *     skew      exit skew of harmonised starts against MPI_Barrier, with 2 ms of work between calls
+ *     cost      time in the call after the last arrival, against MPI_Barrier and one broadcast
+ *     call      median time per call against MPI_Barrier
+ *     resync    1000 calls 1 ms apart: synchronisations against one per second
+ *     noise     slack before, during and after a burst of noise
  */
 #include <ictus/clock.h>
 #include <ictus/harmonize.h>
@@ -29,7 +31,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Work: keep the core, as a computation would. */
+/* Work: keep the core busy, as a computation would. */
 static void work(int64_t ns)
 {
     const int64_t end = now_ns() + ns;
@@ -50,7 +52,10 @@ static double quantile(double *values, int n, double q)
     return n > 0 ? values[(int)(q * (n - 1))] : 0.0;
 }
 
-/* max - min over processes; all get it. The real source underneath is the truth. */
+/*
+ * The maximum minus the minimum over processes, on all of them. The real source underneath is the
+ * truth.
+ */
 static double spread(int64_t instant)
 {
     int64_t mine[2] = {instant, -instant};
@@ -71,7 +76,7 @@ static void start_over(const char *clock)
     }
 }
 
-/* Interleaved, so that both meet the same machine. */
+/* The calls are interleaved, so that both kinds meet the same conditions of the machine. */
 static void skew(void)
 {
     static double starts[CALLS];
@@ -116,7 +121,7 @@ static double beyond(int64_t arrived, int64_t left)
 static double once(bool harmonized)
 {
     int64_t word = 0;
-    work(20000 + 3000 * rank); /* arrivals apart */
+    work(20000 + 3000 * rank); /* so that arrivals are apart */
     const int64_t arrived = now_ns();
     if (harmonized) {
         ictus_harmonize(MPI_COMM_WORLD, NULL);
@@ -218,7 +223,7 @@ static void calls_with_noise(int calls, int64_t noise_ns)
     }
 }
 
-/* The noise is inside the call's way: another communicator's traffic and late broadcasts. */
+/* The noise is in the way of the call: traffic on another communicator, and late broadcasts. */
 static void noise(void)
 {
     start_over(NULL);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many harmonised starts are late, and what slack they have, by the work between calls.
+ * How many harmonised starts are late, and how much slack they have, depending on the work between
+ * calls.
  *
  *     bench_late_starts CALLS [SPEC...]
  *
- * SPECs as in ictus_harmonize_configure(), "harmonize" unless given; each has a communicator of its
- * own, and they take turns in blocks of calls, so that all meet the same machine. One JSON line for
- * each amount of work and SPEC: calls, late ones (of any process), those of them for which some
- * process was not ready in time, those later than ten tolerances, mean slack, quantiles of the
- * slack that was needed, the median time in a call. The SPEC "bare" is what no start can be better
- * than: each process for itself waits for an instant that lies as far ahead as the first SPEC's
- * slack. The last line says which part of the time a process that only reads the clock is kept from
- * it for longer than the tolerance. Started by bench/late_starts.
+ * A SPEC is as for ictus_harmonize_configure(); the default is "harmonize". Each SPEC has a
+ * communicator of its own, and they take turns in blocks of calls, so that all meet the same
+ * conditions of the machine. Prints one JSON line for each amount of work and SPEC: calls; late
+ * calls (on any process); how many of these had a process that was not ready in time; how many were
+ * late by more than ten tolerances; mean slack; quantiles of the slack that was needed; and the
+ * median time in a call. The SPEC "bare" is a lower bound for any start: each process by itself
+ * waits for an instant that is as far ahead as the slack of the first SPEC. The last line gives the
+ * share of time for which a process that only reads the clock is kept from it for longer than the
+ * tolerance. Started by bench/late_starts.
  */
 #include "core/stats.h"
 
@@ -30,13 +32,13 @@ static const int64_t works_ns[] = {0, 100000, 1000000, 2000000, 10000000};
 struct variant {
     const char *spec;
     MPI_Comm comm;
-    double *lateness, *margin, *slack, *took; /* ns, by call */
+    double *lateness, *margin, *slack, *took; /* ns, for each call */
     int count;
 };
 
-/* What a process lost while it did nothing but read the clock. */
+/* The time that a process lost while it did nothing but read the clock. */
 struct losses {
-    double beyond_ns; /* what readings were apart, less the tolerance, where that is positive */
+    double beyond_ns; /* sum of the time between readings in excess of the tolerance */
     double spent_ns;
 };
 
@@ -47,7 +49,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Work: keep the core, as a computation would. */
+/* Work: keep the core busy, as a computation would. */
 static void work(int64_t ns, double tolerance_ns, struct losses *losses)
 {
     const int64_t begin = now_ns();
@@ -68,7 +70,7 @@ static void run_block(struct variant *v, int calls, int64_t work_ns, bool record
         work(work_ns, stats.tolerance_ns, losses);
         const int64_t came = now_ns();
         ictus_harmonize(v->comm, &harmony);
-        if (record && i > 0) { /* the first one came after the others' block */
+        if (record && i > 0) { /* the first call follows another SPEC's block */
             v->took[v->count] = (double)(now_ns() - came);
             v->lateness[v->count] = harmony.flag ? 0.0 : fmax(harmony.lateness_ns, 1.0);
             v->margin[v->count] = harmony.margin_ns;
@@ -77,7 +79,7 @@ static void run_block(struct variant *v, int calls, int64_t work_ns, bool record
     }
 }
 
-/* Starts of a process that agrees with nobody: it is ready, and leaves a slack later. */
+/* Starts of a process without agreement with others: it is ready, and leaves one slack later. */
 static void run_bare(struct variant *bare, int calls, int64_t work_ns, double slack_ns,
                      double tolerance_ns, struct losses *losses)
 {
@@ -103,7 +105,7 @@ static void reduce(double *values, int count, MPI_Op op, int rank)
     MPI_Reduce(rank ? values : MPI_IN_PLACE, values, count, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
 }
 
-/* Rank 0 prints what all processes' calls were like. */
+/* Print the results of the calls of all processes, on rank 0. */
 static void tell(struct variant *v, int64_t work_ns, double tolerance_ns, int rank)
 {
     double slack = 0.0;
@@ -117,7 +119,7 @@ static void tell(struct variant *v, int64_t work_ns, double tolerance_ns, int ra
         unready += v->lateness[i] > 0.0 && v->margin[i] < -tolerance_ns;
         far += v->lateness[i] > 10.0 * tolerance_ns;
         slack += v->slack[i] / v->count;
-        v->margin[i] = v->slack[i] - v->margin[i]; /* needed */
+        v->margin[i] = v->slack[i] - v->margin[i]; /* the slack that was needed */
     }
     if (rank == 0) {
         ictusi_stats_sort(v->margin, (size_t)v->count);
@@ -172,7 +174,7 @@ static void finish(struct variant *v)
     free(v->took);
 }
 
-/* The variants, and after them the bare process. */
+/* Measure the variants, and after them the bare process. */
 static void measure(struct variant *v, int variants, int64_t work_ns, int calls, int rank,
                     struct losses *losses)
 {
@@ -220,7 +222,8 @@ int main(int argc, char **argv)
         const int some = works_ns[w] < LONG_NS ? calls : calls / LONG_SHARE;
         measure(variants, count, works_ns[w], some, rank, &losses);
     }
-    double lost = losses.beyond_ns / losses.spent_ns; /* summed: any process makes a start late */
+    double lost = losses.beyond_ns /
+                  losses.spent_ns; /* summed over processes: any of them makes a start late */
     MPI_Reduce(rank ? &lost : MPI_IN_PLACE, &lost, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("{\"host_late\": %.6f}\n", lost);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mesh against HCA3 in the same virtual cluster, against known truth: the core alone, without
- * MPI, so that hundreds of synchronisations take seconds.
+ * The mesh against HCA3 in the same virtual cluster, judged by known truth. Only the core is used,
+ * without MPI, so that hundreds of synchronisations take seconds.
  *
  *     bench_mesh_model SIZE [key=value...]
  *
- * Prints the mean over repetitions of the largest error of any process at the end and 10 s later,
- * the ratio, durations, exchanges, and how often the 95 % interval covered. HCA3 makes fitpoints=
- * bursts of fitexchanges=, or with same=1 as many bursts as it has time for while the mesh takes.
- * paths=2 shares the mesh's exchanges among two ways between each two processes, as a second rail
- * would be, each with asymmetries of its own (asymmetry=, nodeasymmetry=).
+ * Prints the mean over repetitions of the largest error of any process, at the end and 10 s later,
+ * with the ratio, the durations, the exchanges, and how often the 95 % interval covered the truth.
+ * HCA3 makes fitpoints= bursts of fitexchanges= exchanges, or with same=1 as many bursts as fit
+ * into the time that the mesh takes. With paths=2, the exchanges of the mesh are divided between
+ * two paths for each pair of processes, like a second rail, each with asymmetries of its own
+ * (asymmetry=, nodeasymmetry=).
  */
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
@@ -29,20 +30,20 @@ struct setup {
     struct world_options world;
     int repetitions, first_seed;
     int fit_points, fit_exchanges;
-    double fit_s; /* hca3 makes as many fit points as this takes instead */
-    bool same;    /* likewise, as long as the mesh took */
+    double fit_s; /* if set, HCA3 makes as many fit points as fit into this time */
+    bool same;    /* likewise, with the time that the mesh took */
     int rounds, exchanges, sweeps;
-    int paths; /* the mesh's exchanges are shared among so many, each with its own asymmetries */
+    int paths; /* paths that share the mesh's exchanges, each with its own asymmetries */
     double window_s, tolerance_s;
     double prior_walk;
 };
 
-/* One algorithm's outcome in one world. */
+/* The results of one algorithm in one world. */
 struct outcome {
-    double max_ns[2], square[2]; /* the largest error, the mean of squares */
+    double max_ns[2], square[2]; /* the largest error; the mean of squares */
     double duration_s;
     double started, started_max;
-    double covered[2], bounded, beyond; /* the last: largest error in sigmas */
+    double covered[2], bounded, beyond; /* beyond: the largest error in sigmas */
     double sigma_ns[2];
     struct mesh_quality quality;
 };
@@ -112,7 +113,7 @@ static struct line learn(struct world *w, const struct setup *s, int server, int
     return line;
 }
 
-/* How many fit points hca3 has time for in each of its rounds. */
+/* How many fit points HCA3 has time for in each of its rounds. */
 static int fitting_points(const struct setup *s)
 {
     struct world *w = world_create(&s->world);
@@ -157,7 +158,7 @@ static void run_hca3(const struct setup *given, struct outcome *out)
     world_free(w);
 }
 
-/* What sync/mesh_rounds.c does with messages. */
+/* Make the plan, as sync/mesh_rounds.c does with messages. */
 static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const struct pairing *m)
 {
     struct stamp stamps[MESH_TRIAL_EXCHANGES];
@@ -196,7 +197,10 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
     return ictusi_mesh_plan(&wish, &trial);
 }
 
-/* Bursts of all pairs, one after another, on each path; who they are. Returns how many. */
+/*
+ * Measure bursts of all pairs, one after another and on each path, and store which pairs they are.
+ * Returns the number of bursts.
+ */
 static size_t measure_sweep(struct world *w, const struct pairing *m, int paths, int exchanges,
                             struct stamp *stamps, struct mesh_edge *edges)
 {

@@ -2,7 +2,8 @@
 /*
  * Figures of ictus overlap, as ratios in one run on two processes: how well the work fills the
  * blocking time, what the harness adds to a test, and its OSU share against OSU's own procedure
- * (timer-driven dummy computation, means over iterations), interleaved. Run by bench/overlap.
+ * (timer-driven dummy computation, means over iterations), with both interleaved. Started by
+ * bench/overlap.
  */
 #include <ictus/overlap.h>
 
@@ -123,7 +124,7 @@ static void compare_shares(struct ictus_bench *bench, int rank, int bytes)
     free(out);
 }
 
-/* On one process every request is complete at once: what is left is the harness. */
+/* On a single process every request completes at once, so what is left is the harness. */
 static void cost_of_a_test(int rank)
 {
     struct ictus_bench *alone = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What reading the global clock costs against clock_gettime: ratios of medians over interleaved
- * batches of one run. Goals: global clock on monotonic at most 1.3, on tsc at most 0.7.
- * Linked with the shared library, as a user's program is.
+ * The cost of reading the global clock relative to clock_gettime: ratios of medians over
+ * interleaved batches of one run. Goals: at most 1.3 for a global clock on monotonic, and at most
+ * 0.7 on tsc. Linked with the shared library, as a user's program is.
  */
 #include <ictus/clock.h>
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A trace's clock between its synchronisations, smoothed, against straight lines through the same
- * points, by known truth.
+ * The clock of a trace between its synchronisations: the smoothed timeline against straight lines
+ * through the same points, judged by known truth.
  *
  *     bench_timelines [TRACES [SEED]]
  *
- * Clocks whose drift walks, or changes suddenly (temperature), or neither; points that err by more
- * or less than they claim, some of them tenfold. One line for each kind: root mean square errors of
- * lines and of what is smoothed, their ratio, how often the claimed 95 % hold in between. Then how
- * many kinds are worse, which is the worst, and the geometric mean of all ratios.
+ * The drift of the clocks walks at random, changes suddenly (temperature), or does neither. The
+ * errors of the points are larger or smaller than claimed, and some of them are tenfold. Prints one
+ * line for each kind: the root mean square errors of the lines and of the timeline, their ratio,
+ * and how often the claimed 95 % interval holds in between. Then it prints how many kinds are
+ * worse, which is the worst, and the geometric mean of all ratios.
  */
 #include "core/random.h"
 #include "trace/timeline.h"
@@ -21,14 +22,15 @@
 enum { BETWEEN = 8, POINTS_MAX = 128 };
 
 struct kind {
-    double walk, turn, turn_every_s; /* per square root of a second; sudden changes, mean time */
+    double walk, turn, turn_every_s; /* walk per square root of a second; sudden changes and the
+                                        mean time between them */
     double every_s;
     int points;
-    double noise_ns, claim; /* claimed times what it is */
-    double bad;             /* share of points that err tenfold */
+    double noise_ns, claim; /* true noise of a point, and the claimed one as a factor of it */
+    double bad;             /* share of points with a tenfold error */
 };
 
-/* What is added up of a kind. */
+/* Sums over the traces of one kind. */
 struct sums {
     double line, smooth;
     double covered;
@@ -39,7 +41,10 @@ struct clock {
     double offset, drift; /* ns, ns per s */
 };
 
-/* The exact way of a drift that walks, over h seconds; then it may turn. */
+/*
+ * Advance a clock by h seconds: the exact distribution of a drift that walks, and then a sudden
+ * change.
+ */
 static void clock_go(struct clock *c, const struct kind *k, double h, struct rng *rng)
 {
     const double walk = sqrt(2.0) * 1e9 * k->walk;
@@ -59,11 +64,11 @@ static double straight(const struct timeline_point *a, const struct timeline_poi
     return share * (double)((b->global - a->global) - (b->local - a->local));
 }
 
-/* One trace: its points, and in between what lines and the timeline make of known instants. */
+/* One trace: its points, and the errors of lines and timeline at known instants in between. */
 static void trace_try(const struct kind *k, struct rng *rng, struct sums *sums)
 {
     static struct timeline_point raw[POINTS_MAX];
-    static double truth[POINTS_MAX * BETWEEN]; /* global less local, ns */
+    static double truth[POINTS_MAX * BETWEEN]; /* global minus local, ns */
     struct clock clock = {0.0, 10000.0 * ictusi_random_normal(rng)};
     const double step_s = k->every_s / BETWEEN;
     for (int i = 0; i < (k->points - 1) * BETWEEN + 1; i++) {

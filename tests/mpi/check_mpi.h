@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * check.h for programs of several ranks: a failed CHECK never makes a rank leave its collectives,
+ * check.h for programs with several ranks. A failed CHECK never makes a rank leave its collectives,
  * REQUIRE ends the job, and every rank returns the same result.
  *
  *     int main(int argc, char **argv)
@@ -39,7 +39,7 @@ static inline void check_mpi_init(int *argc, char ***argv, int level)
     }
 }
 
-/* Collective: the exit code for main, the same on every rank. Finalizes MPI. */
+/* Finalize MPI and return the exit code for main, which is the same on every rank. Collective. */
 static inline int check_mpi_finish(void)
 {
     int failures = 0;
@@ -52,8 +52,8 @@ static inline int check_mpi_finish(void)
 }
 
 /*
- * Stop this process from outside for a while, some time from now: what a debugger, a batch system
- * or an overcommitted host does. Reap the child that does it with wait().
+ * Stop this process from outside for a while, some time from now, as a debugger, a batch system or
+ * an overcommitted host does. The caller must reap the child that does it with wait().
  */
 static inline void check_stop_soon(unsigned after_us, unsigned for_us)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into MPICH jobs with tests/mpi/yield.c. In MPI_Finalize MPICH 4.0 (ch4:ucx) closes its
- * connections and polls until that is done, then waits for the others where it polls no more. Over
- * TCP a close may want its peer to poll: now and then a job of nothing but MPI_Init and
- * MPI_Finalize never ends. So a close gets a bounded time; what it would have released ends with
- * the process.
+ * Preloaded into MPICH jobs together with tests/mpi/yield.c. In MPI_Finalize, MPICH 4.0 (ch4:ucx)
+ * closes its connections and polls until that is done. It then waits for the other processes
+ * without polling any more. Over TCP, closing may need the peer to poll, so now and then a job with
+ * nothing but MPI_Init and MPI_Finalize never ends. This gives each close a limited time; what it
+ * would have released ends with the process.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -25,7 +25,9 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* NULL: done. Errors are small negative numbers, anything else a request still under way. */
+/*
+ * NULL means done. Errors are small negative numbers, and anything else is a request in progress.
+ */
 void *ucp_disconnect_nb(void *endpoint)
 {
     void *(*const disconnect)(void *) =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On a crowded machine a scheme may find no start in time, and says so: ICTUS_ERR_SAMPLES. One that
- * gives everybody enough time cannot: what it refuses, it would refuse anywhere.
+ * On a crowded machine, a scheme may have no start in time, and reports ICTUS_ERR_SAMPLES. A scheme
+ * that gives every process enough time cannot fail like this, so an error that remains with it is a
+ * real one.
  */
 #ifndef ICTUS_TESTS_MPI_PATIENCE_H
 #define ICTUS_TESTS_MPI_PATIENCE_H
@@ -13,12 +14,14 @@
 
 #include "check_mpi.h"
 
-/* Harmonised starts with so much time that none is late. */
+/* Harmonised starts with so much time that none can be late. */
 #define PATIENT_STARTS "harmonize:slack=1ms,tolerance=900ms"
 
-/* ictus_bench_create() of a scheme that waits long enough for everybody. round-time waits in units
- * of a latency that was itself measured on the crowded machine: first few of them, then many.
- * Collective. */
+/*
+ * Create a bench with a scheme that waits long enough for every process. round-time waits in units
+ * of a latency that was itself measured on the crowded machine: a few of them in the first attempt,
+ * and many in later ones. Collective.
+ */
 static inline struct ictus_bench *patience_bench(const char *scheme, int attempt)
 {
     struct ictus_bench *bench = NULL;
@@ -40,7 +43,7 @@ static inline void patience_end(struct ictus_bench *bench)
     REQUIRE(!unsetenv("ICTUS_HARMONIZE"));
 }
 
-/* ictus_bench_run(); where no start was in time, one repetition more with patience. Collective. */
+/* ictus_bench_run(), repeated once with patience if no start was in time. Collective. */
 static inline int patience_run(struct ictus_bench *bench, const char *scheme,
                                const struct ictus_bench_plan *plan,
                                struct ictus_bench_result *result, struct ictus_why *why)

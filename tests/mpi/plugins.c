@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plugins that fail. VERSION: as if built for another MPI, or another ictus. */
+/* Plugins that fail. VERSION: as if built for another MPI library or another version of ictus. */
 #include <ictus/plugin.h>
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ static int succeed(MPI_Comm comm, uint64_t bytes, void **state)
     return MPI_SUCCESS;
 }
 
-/* On one process only. */
+/* Fails on one process only. */
 static int fail(MPI_Comm comm, uint64_t bytes, void **state)
 {
     int rank = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded: MPI_Wtime of each process runs with an offset and a drift of its own. */
+/* Preloaded: gives MPI_Wtime an offset and a drift of its own on each process. */
 #include "skew.h"
 
 #include <mpi.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the shim skews MPI_Wtime: the truth by which clocks on it are judged. */
+/* How the shim skews MPI_Wtime. This is the truth by which clocks based on it are judged. */
 #ifndef ICTUS_TESTS_MPI_SKEW_H
 #define ICTUS_TESTS_MPI_SKEW_H
 
 #include <stdint.h>
 #include <stdlib.h>
 
-/* One process's clock against CLOCK_MONOTONIC. */
+/* The clock of one process relative to CLOCK_MONOTONIC. */
 struct skew {
     double offset_s;
-    double drift; /* since the machine's boot */
+    double drift; /* since the machine was booted */
 };
 
 /*
- * Offsets of seconds and drifts of tens of ppm, by rank: nothing a program could guess, nothing
- * that MPI tells.
+ * Offsets of seconds and drifts of tens of ppm, depending on the rank. No program could guess them,
+ * and MPI does not report them.
  */
 static inline struct skew skew_of(int rank)
 {
@@ -31,7 +31,10 @@ static inline double skew_apply(struct skew skew, int64_t monotonic_ns)
     return base_s + skew.offset_s + skew.drift * base_s;
 }
 
-/* This process's rank before MPI is up: what the launchers of Open MPI and MPICH say. */
+/*
+ * The rank of this process before MPI is initialised, from the variables of Open MPI's and MPICH's
+ * launchers.
+ */
 static inline int skew_rank(void)
 {
     const char *text = getenv("OMPI_COMM_WORLD_RANK");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrivals on purpose: processes come when they are to, waiting or computing, and say if not. */
+/*
+ * Deliberate arrivals: processes arrive when they should, waiting or computing, and report if they
+ * do not.
+ */
 #include <ictus/bench.h>
 
 #include <stdint.h>
@@ -23,7 +26,7 @@ static struct ictus_bench_plan plan_of(const char *operation, uint64_t bytes, in
     return plan;
 }
 
-/* Nobody calls the operation before its delay after the common instant has passed. */
+/* No process calls the operation before the common instant plus its delay. */
 static void arrivals_are_kept(void)
 {
     enum { TIMES = 5 };
@@ -48,7 +51,7 @@ static void arrivals_are_kept(void)
     ictus_bench_free(bench);
 }
 
-/* A clock that a test moves: each reading is so much after the one before. */
+/* A clock that the test moves: each reading advances it by the next step. */
 struct scripted {
     struct source source;
     int64_t now, steps[8];
@@ -69,7 +72,7 @@ static int call_nothing(struct call *call)
     return MPI_SUCCESS;
 }
 
-/* Who is kept from arriving at its instant, by no start that was late, says so. */
+/* A process that is kept from arriving in time, although its start was not late, reports that. */
 static void late_arrivals_are_noticed(void)
 {
     static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
@@ -93,7 +96,7 @@ static void late_arrivals_are_noticed(void)
     }
 }
 
-/* Who is to compute before it arrives goes through memory, and still arrives at its instant. */
+/* A process that computes before it arrives goes through memory, and still arrives in time. */
 static void computation_comes_before_arrivals(void)
 {
     enum { LEAD_NS = 50000, DELAY_NS = 3000, STEP_NS = 100, BYTES = 64 << 20 };
@@ -118,7 +121,7 @@ static void computation_comes_before_arrivals(void)
     }
 }
 
-/* The recorded computation is made room for on all processes alike. */
+/* All processes make the same room for the recorded computation. */
 static void computation_is_prepared(void)
 {
     struct ictus_bench_plan plan = plan_of("allreduce", 8, 1);
@@ -133,8 +136,9 @@ static void computation_is_prepared(void)
     ictusi_call_fini(&call);
 }
 
-/* From the last arrival to the last exit is no more than from the first, and waiting is not
- * negative.
+/*
+ * The time from the last arrival to the last exit is not longer than the makespan, and waits are
+ * not negative.
  */
 static void waiting_is_apart_from_exits(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Experiments: every operation under every scheme gives what was asked, and nonsense is refused. */
+/* Experiments: operations give their results under every scheme, and bad plans are refused. */
 #include <ictus/bench.h>
 
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void reductions_are_consistent(const struct ictus_bench_result *result)
     }
 }
 
-/* Epochs wait for each other's processes, which is slow where these share cores. */
+/* Epochs wait for the processes of each other, which is slow if these share cores. */
 static bool is_worth_it(const struct ictus_operation_info *info, const char *scheme)
 {
     const bool pairs = ictusi_operation_find(NULL, info->name, NULL)->shape >= SHAPE_PING_PONG;
@@ -47,8 +47,8 @@ static bool is_worth_it(const struct ictus_operation_info *info, const char *sch
 }
 
 /*
- * Three sanitized processes on two cores are late nearly always, and each start that waits for them
- * takes seconds: there each operation runs under one of the three schemes.
+ * Three sanitized processes on two cores are nearly always late, and each start that waits for them
+ * takes seconds. In that case, each operation runs under only one of the three schemes.
  */
 static void every_operation_runs(const char *scheme, int turn)
 {
@@ -62,7 +62,7 @@ static void every_operation_runs(const char *scheme, int turn)
         struct ictus_bench_result result;
         plan.root = info.rooted ? check_size - 1 : 0;
         plan.check = 1;
-        plan.max_time_s = 0.3; /* crowded cores make round-time wait long */
+        plan.max_time_s = 0.3; /* on crowded cores round-time waits long */
         struct ictus_why why;
         if (!is_worth_it(&info, scheme) || (shared && i % 3 != turn)) {
             continue;
@@ -71,7 +71,7 @@ static void every_operation_runs(const char *scheme, int turn)
         const bool is_absent = ictusi_operation_find(NULL, info.name, NULL)->absent != NULL;
         if (is_absent || (info.persistent && err == ICTUS_ERR_UNSUPPORTED)) {
             CHECK(err == ICTUS_ERR_UNSUPPORTED);
-            continue; /* the library's own fault, told before anything was measured */
+            continue; /* the library's own defect, reported before anything was measured */
         }
         if (err && check_rank == 0) {
             (void)fprintf(stderr, "%s under %s: %s\n", info.name, scheme, why.text);
@@ -92,7 +92,7 @@ static int run_idle(struct call *call)
     return MPI_SUCCESS;
 }
 
-/* The operation, but one bit of the first element comes out wrong on each process. */
+/* The operation, but with one wrong bit in the first element on each process. */
 static int run_damaged(struct call *call)
 {
     const struct operation *row = ictusi_operation_find(NULL, call->operation->name, NULL);
@@ -102,7 +102,7 @@ static int run_damaged(struct call *call)
     return err;
 }
 
-/* The operation on what the last process sends, in place of what each of them does. */
+/* The operation with the last process's contribution in place of every process's own. */
 static int run_alike(struct call *call)
 {
     MPI_Bcast(call->send, call->count, call->type, call->size - 1, call->comm);
@@ -127,18 +127,17 @@ static int check_with(int (*run)(struct call *call), const struct operation *row
     return err;
 }
 
-/* What computes nothing, or one bit wrong, is found out, in every datatype under every reduction.
- */
+/* With every datatype and reduction, doing nothing and a wrong bit are detected. */
 static void damage_is_found(const struct operation *row, const struct ictus_bench_plan *plan)
 {
     const int before = check_failures;
     if (check_size == 1 && (row->shape == SHAPE_BCAST || row->shape == SHAPE_EXSCAN ||
                             (row->shape == SHAPE_SCATTER && plan->in_place))) {
-        return; /* alone they have nothing to do */
+        return; /* a single process has nothing to do */
     }
     CHECK(check_with(row->run, row, plan) == ICTUS_OK);
     CHECK(check_with(run_damaged, row, plan) == ICTUS_ERR_CORRUPT);
-    /* In place a process alone has its result already. */
+    /* In place, a single process has its result already. */
     if (check_size > 1 || !plan->in_place) {
         CHECK(check_with(run_idle, row, plan) == ICTUS_ERR_CORRUPT);
     }
@@ -165,7 +164,7 @@ static void reductions_are_verified(const struct operation *row)
             plan.root = check_size - 1;
             if (ictusi_plan_possible(row, &plan, NULL) == ICTUS_OK) {
                 damage_is_found(row, &plan);
-                /* Each process's part shows: one number of them will do. */
+                /* Each part must show; a few numbers of processes will do. */
                 CHECK((check_size != 2 && check_size != 3) ||
                       check_with(run_alike, row, &plan) == ICTUS_ERR_CORRUPT);
             }
@@ -178,7 +177,7 @@ static bool is_stream(const struct operation *row)
     return ictusi_operation_shape(row->shape)->receives == BLOCKS_MESSAGES;
 }
 
-/* What a library could do in place of a swap or of an accumulation that gets what was there. */
+/* A faulty swap, or a faulty accumulation that fetches the old value. */
 static int run_fetching(struct call *call, MPI_Op op)
 {
     const int partner = ictusi_operation_partner(call);
@@ -200,7 +199,7 @@ static int run_getting(struct call *call)
     return run_fetching(call, MPI_NO_OP);
 }
 
-/* Swapping whatever is there, and nothing, are found out; so is reducing without telling. */
+/* Detected are: swapping unconditionally, not swapping at all, and reducing without fetching. */
 static void exchanges_are_verified(void)
 {
     static const char *const types[] = {"char", "byte", "bool", "uint16", "int64", NULL};
@@ -254,7 +253,7 @@ static void results_are_verified(void)
     pairs_are_verified(ictusi_persistent_p2p);
     for (const struct operation *row = ictusi_one_sided; row->name && check_size > 1; row++) {
         struct ictus_bench_plan plan = plan_of(row->name, row->is_single ? 1 : 480, 1);
-        /* Of a passive target the damage may be overwritten; one element is among many. */
+        /* A passive target may overwrite damage; a single element needs a stream. */
         if (!row->settle && (!row->is_single || is_stream(row))) {
             damage_is_found(row, &plan);
         }
@@ -264,7 +263,7 @@ static void results_are_verified(void)
     }
 }
 
-/* An operation on windows of this kind does its work, or the kind is refused. */
+/* An operation works on windows of this kind, or the kind is refused. */
 static void window_serves(const struct operation *row, int kind, MPI_Comm comm)
 {
     struct ictus_bench_plan plan = plan_of(row->name, row->is_single ? 1 : 24, 1);
@@ -276,13 +275,13 @@ static void window_serves(const struct operation *row, int kind, MPI_Comm comm)
     CHECK(!err || err == ICTUS_ERR_UNSUPPORTED);
     if (!err) {
         const int wrong = ictusi_verify_call(&call, &plan, &why);
-        /* MPICH 4.0's own memory is known to be missed by puts. */
+        /* Puts are known to miss the memory that MPICH 4.0 allocates. */
         CHECK(!wrong || (wrong == ICTUS_ERR_CORRUPT && kind == WINDOW_ALLOCATE));
         ictusi_call_fini(&call);
     }
 }
 
-/* Open MPI may have no component for the caller's memory, and its help floods the launcher. */
+/* Open MPI may lack the component for the caller's memory; its help floods the launcher. */
 static bool is_kind_tried(int kind)
 {
 #if defined(OPEN_MPI)
@@ -292,7 +291,7 @@ static bool is_kind_tried(int kind)
 #endif
 }
 
-/* Every kind of windows that the library has right serves every way of access. */
+/* Every kind of window that the library supports works with every operation. */
 static void windows_are_of_all_kinds(void)
 {
     MPI_Comm comm;
@@ -309,7 +308,7 @@ static void windows_are_of_all_kinds(void)
     MPI_Comm_free(&comm);
 }
 
-/* Each mock-up leaves what its operation leaves, whether or not blocks divide into equal parts. */
+/* Each mock-up has the same result as its operation, whether or not blocks divide evenly. */
 static void mockups_compute_the_same(const char *datatype, uint64_t bytes)
 {
     struct ictus_bench *bench = NULL;
@@ -317,7 +316,7 @@ static void mockups_compute_the_same(const char *datatype, uint64_t bytes)
     REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, NULL));
     struct ictus_operation_info info;
     for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
-        /* Every repetition is verified, among few processes with each of them as the root. */
+        /* Every repetition is verified, and among few processes with each of them as the root. */
         struct ictus_bench_plan plan = plan_of(info.name, bytes, check_size == 3 ? 3 : 2);
         struct ictus_operation_info original;
         struct ictus_bench_result result;
@@ -348,7 +347,7 @@ static void mockups_compute_the_same(const char *datatype, uint64_t bytes)
     ictus_bench_free(bench);
 }
 
-/* The calls with an MPI_Count leave what those with an int leave. */
+/* Calls with an MPI_Count have the same results as those with an int. */
 static void large_counts_compute_the_same(void)
 {
     int large_ones = 0;
@@ -369,7 +368,7 @@ static void large_counts_compute_the_same(void)
     CHECK(large_ones == (MPI_VERSION >= 4 ? 10 : 0));
 }
 
-/* Beyond what an int counts, where the machine has room for it. */
+/* More elements than an int can count, if the machine has room for them. */
 static void a_really_large_one_runs(void)
 {
     struct ictus_bench *bench = NULL;
@@ -389,7 +388,7 @@ static void a_really_large_one_runs(void)
     ictus_bench_free(bench);
 }
 
-/* An experiment in parts: the second goes on with roots, buffers and arrivals. */
+/* An experiment in parts: the second part continues with roots, buffers and arrivals. */
 static void parts_follow_each_other(void)
 {
     struct ictus_bench_plan plan = plan_of("bcast", 8, 1);
@@ -414,13 +413,13 @@ static int run_true(struct call *call)
     return ictusi_operation_find(NULL, call->operation->name, NULL)->run(call);
 }
 
-/* Every third time the result is damaged: what is verified but before and after would miss it. */
+/* The result is damaged every third time, which verification before and after would miss. */
 static int run_damaged_sometimes(struct call *call)
 {
     return call->turn % 3 == 2 ? run_damaged(call) : run_true(call);
 }
 
-/* So many repetitions were found to be wrong, on any process. */
+/* The number of repetitions that were found to be wrong on any process. */
 static int wrong_repetitions(struct ictus_bench *bench, const char *name, int (*run)(struct call *))
 {
     enum { TIMES = 9 };
@@ -457,9 +456,9 @@ static void every_repetition_is_verified(void)
 }
 
 /*
- * Each of two groups could have what it wants, but not both at once. Were that not seen, the
- * buffers would be taken: they are so large that the machine cannot have become free for them
- * meanwhile.
+ * Each of two groups could have the memory it requests, but not both at once. If this were not
+ * detected, the buffers would be allocated: they are so large that the machine cannot have freed
+ * that much meanwhile.
  */
 static void groups_share_memory(struct ictus_bench *bench)
 {
@@ -479,7 +478,7 @@ static void groups_share_memory(struct ictus_bench *bench)
     CHECK(strstr(why.text, "the processes on a node need"));
 }
 
-/* Groups run the operation each for itself, and all processes are in the result. */
+/* Each group runs the operation by itself, and the result includes all processes. */
 static void groups_work_at_once(void)
 {
     struct ictus_bench *bench = NULL;
@@ -555,7 +554,7 @@ static void time_limits_hold(void)
     struct ictus_bench_plan plan = plan_of("barrier", 0, 1000000000);
     struct ictus_bench_result result = {0};
     plan.max_time_s = 0.05;
-    /* In so little time no start may be valid on a crowded machine, but then all were tried. */
+    /* In so little time no start may be valid, but then all of them were tried. */
     const int err = ictus_bench_run(bench, &plan, &result, NULL);
     CHECK(err == ICTUS_OK || (err == ICTUS_ERR_SAMPLES && result.invalid > 0));
     CHECK(result.n + result.invalid >= 1 && result.n + result.invalid < 1000000000);
@@ -565,7 +564,7 @@ static void time_limits_hold(void)
     ictus_bench_free(bench);
 }
 
-/* The kernel counts in KiB, and has no more to give than the machine has. */
+/* The kernel counts in KiB, and cannot have more available than the machine has. */
 static void memory_is_known(void)
 {
     const uint64_t available = ictusi_memory_available();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where blocks come from and how they lie in memory: every operation that can does its work between
- * the neighbours of each topology and in each layout, damage to either is found, and what cannot
- * be is refused.
+ * Where blocks come from and how they lie in memory. Every operation that can works between the
+ * neighbours of each topology and in each layout, damage to either is detected, and impossible
+ * combinations are refused.
  */
 #include <ictus/bench.h>
 
@@ -49,7 +49,7 @@ static int run_true(struct call *call)
     return ictusi_operation_find(NULL, call->operation->name, NULL)->run(call);
 }
 
-/* One bit of the last element of the last block that is received. */
+/* Damages one bit of the last element of the last block that is received. */
 static int run_damaged(struct call *call)
 {
     const int err = run_true(call);
@@ -61,7 +61,7 @@ static int run_damaged(struct call *call)
     return err;
 }
 
-/* The operation, but it writes into the gap after the first run of elements. */
+/* The operation, but it also writes into the gap after the first run of elements. */
 static int run_beyond(struct call *call)
 {
     const int err = run_true(call);
@@ -99,7 +99,7 @@ static void told(const struct operation *row, const char *text, int failures_bef
     }
 }
 
-/* Each of these has an effect that a single process can see. */
+/* Whether the operation has an effect that a single process can see. */
 static bool is_alone(const struct operation *row)
 {
     const bool leaves_nothing = row->shape == SHAPE_BCAST;
@@ -144,7 +144,10 @@ static void topology_is_verified(const struct operation *row, const char *topolo
         return; /* a known defect of the library */
     }
     CHECK(check_with(row->run, row, &plan) == ICTUS_OK);
-    /* On the edge of a grid nothing comes, and of two directions to one process either is right. */
+    /*
+     * At the edge of a grid nothing arrives, and if both directions lead to one process, either
+     * order is right.
+     */
     if (strstr(topology, "periodic=0") == NULL && strcmp(datatype, "bool") != 0) {
         CHECK(check_with(run_idle, row, &plan) == ICTUS_ERR_CORRUPT);
         CHECK(check_with(run_damaged, row, &plan) == ICTUS_ERR_CORRUPT);
@@ -170,7 +173,7 @@ static void topologies_are_verified(const struct operation *rows, const char *fi
     }
 }
 
-/* Everybody sends to rank 0 and to itself, rank 0 to all: degrees differ. */
+/* Every process sends to rank 0 and to itself, and rank 0 sends to all, so degrees differ. */
 static void write_star(const char *path)
 {
     FILE *file = check_rank == 0 ? fopen(path, "w") : NULL;
@@ -242,7 +245,7 @@ static void nonsense_is_refused(void)
     refused("allgather_as_alltoall", plan, ICTUS_ERR_ARG, "mock-up");
 }
 
-/* Blocks of different neighbours are of one process's memory: all that is asked for is counted. */
+/* The offsets of elements agree with the extent and size of MPI's type. */
 static void offsets_are_as_the_type_says(void)
 {
     for (int i = 0; layouts[i]; i++) {

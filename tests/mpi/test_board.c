@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The largest words arrive on rank 0 and its words on all, whichever processes share memory. */
+/*
+ * The largest words arrive on rank 0, and its words on all ranks, whichever processes share memory.
+ */
 #include "harmonize/board.h"
 #include "harmonize/shared_memory.h"
 
@@ -43,7 +45,7 @@ static void words_travel(struct board *board, int round)
     }
 }
 
-/* So many processes on each "node". */
+/* Pretend that each "node" has this many processes. */
 static void nodes_of(int each, bool crowded)
 {
     MPI_Comm node;
@@ -55,13 +57,13 @@ static void nodes_of(int each, bool crowded)
     for (int round = 0; board && round < ROUNDS; round++) {
         words_travel(board, round);
         if (round % 100 == check_rank) {
-            (void)usleep(2000); /* somebody is last */
+            (void)usleep(2000); /* one process is the last */
         }
     }
     ictusi_board_free(board);
 }
 
-/* Names in shared memory that begin with this process's. */
+/* The number of names in shared memory that begin with this process's prefix. */
 static int names_left(void)
 {
     char mine[64];
@@ -77,7 +79,7 @@ static int names_left(void)
     return count;
 }
 
-/* Where one process finds no room for the page, nobody has it, and nothing is left behind. */
+/* If one process has no room for the page, no process gets it, and nothing is left behind. */
 static void no_room_leaves_no_name(void)
 {
     enum { BYTES = 1 << 16 };

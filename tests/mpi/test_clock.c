@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Global clocks on simulated sources against exact truth: all processes map one true instant to
- * global instants; the spread of these is the clock's error. Bounds must hold; misuse is refused.
+ * Global clocks on simulated sources against exact truth. All processes map one true instant to
+ * global instants, whose spread is the error of the clock. Bounds must hold, and misuse is refused.
  */
 #include "sync/clock.h"
 
@@ -20,7 +20,7 @@ static int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The local instant that stands for a true one, found by bisection: truth is monotone. */
+/* The local instant that corresponds to a true one, by bisection: the truth is monotone. */
 static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
 {
     int64_t low = truth - INT64_C(100000000000);
@@ -38,7 +38,7 @@ static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
     return low;
 }
 
-/* This process's global clock against rank 0's at one true instant, in ns. */
+/* The error of this process's global clock relative to rank 0's at one true instant, in ns. */
 static double error_at(const struct ictus_clock *clock, int64_t truth)
 {
     const struct ictus_time local = {local_at(clock, truth)};
@@ -70,7 +70,10 @@ static void clock_is_within_its_bound(const char *spec)
             (void)fprintf(stderr, "%s rank %d +%d s: error %g ns, sigma %g, bound %g\n", spec,
                           check_rank, seconds, error, reading.sigma_ns, reading.bound_ns);
         }
-        /* A shared source has no error against itself; a clock of one's own must admit one. */
+        /*
+         * A shared source has no error relative to itself; a process with a clock of its own must
+         * report one.
+         */
         CHECK(check_rank == 0 || !strstr(spec, "scope=process") || reading.sigma_ns > 0.0);
     }
     ictus_clock_free(clock);
@@ -123,7 +126,7 @@ static void misuse_is_refused(void)
     }
 }
 
-/* Each rank waited for a partner that another specification did not send to it. */
+/* Different specifications would make ranks wait for a partner that sends nothing. */
 static void different_specifications_are_refused(void)
 {
     static const char *const pairs[][2] = {
@@ -132,7 +135,7 @@ static void different_specifications_are_refused(void)
         {"mesh@monotonic", "mesh@tsc"},
         {"hca3:fitpoints=5", "hca3:fitpionts=5"}};
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        for (int odd = 0; odd < check_size; odd++) { /* the rank that is told something else */
+        for (int odd = 0; odd < check_size; odd++) { /* the rank with the other specification */
             struct ictus_clock *clock = NULL;
             struct ictus_why why = {""};
             const char *spec = pairs[i][check_rank == odd];
@@ -145,7 +148,7 @@ static void different_specifications_are_refused(void)
     }
 }
 
-/* Each half of a job that takes turns on the cores takes turns, too. */
+/* If processes of a job take turns on the cores, those of each half do so too. */
 static void halves_are_as_crowded_as_the_whole(void)
 {
     MPI_Comm half;
@@ -160,7 +163,7 @@ static void halves_are_as_crowded_as_the_whole(void)
     MPI_Comm_free(&half);
 }
 
-/* Processes that may use one core only take turns on it, whatever else the node has. */
+/* Processes that are bound to one core take turns on it, whatever else the node has. */
 static void bound_processes_are_crowded(void)
 {
     cpu_set_t before;
@@ -174,7 +177,8 @@ static void bound_processes_are_crowded(void)
     MPI_Bcast(&core, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    int bound = sched_setaffinity(0, sizeof(one), &one) == 0; /* not where cores are shared out */
+    int bound = sched_setaffinity(0, sizeof(one), &one) ==
+                0; /* impossible where cores are allotted to processes */
     MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "propagate@monotonic", &clock));
     CHECK(clock->crowded || !bound || check_size == 1);
@@ -182,7 +186,7 @@ static void bound_processes_are_crowded(void)
     REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
 }
 
-/* Points are so far apart as was asked, and the time that is told is what all of it took. */
+/* Points are as far apart as requested, and the reported time covers all of them. */
 static void points_are_paced(void)
 {
     enum { POINTS = 5, USUAL_POINTS = 500 };
@@ -194,7 +198,9 @@ static void points_are_paced(void)
     const int64_t ended = monotonic_ns();
     CHECK(!ictus_clock_stats(clock, &stats));
     CHECK(stats.duration_s > 0 && stats.duration_s <= 1e-9 * (double)(ended - begun));
-    /* Fewer points than usual are that much closer, each by a quarter more or less. */
+    /*
+     * With fewer points than usual, they are closer in proportion, with a tolerance of a quarter.
+     */
     const double least_s = 0.75 * (POINTS - 1) * POINTS / USUAL_POINTS;
     CHECK(stats.duration_s >= least_s || check_rank > 1 || check_size == 1);
     ictus_clock_free(clock);

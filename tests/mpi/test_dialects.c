@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choosing algorithms in MPI libraries of which all is told here: their variables, which algorithm
- * runs under which values, and what is seen of it on stacks. So MPICH's ways are tested under Open
- * MPI too, and the other way round.
+ * Choosing algorithms in fake MPI libraries. The test defines their variables, which algorithm runs
+ * for which values, and what a witness sees on stacks. So MPICH's dialect is also tested under Open
+ * MPI, and the other way round.
  */
 #include <ictus/select.h>
 
@@ -14,7 +14,7 @@
 #include "told_variables.h"
 
 enum { AUTO, BINOMIAL, RING, SMP, DEVICE, OTHER, BOTH, TWICE, ALGORITHMS };
-enum { ALWAYS, OFF, EACH }; /* devices' collectives come before the library's */
+enum { ALWAYS, OFF, EACH }; /* when devices' collectives come before the library's */
 
 #define CHOICES(name, more)                                                                        \
     "Variable to select " name " algorithmauto           - Internal algorithm selection (can be "  \
@@ -33,7 +33,7 @@ static struct told mpich[] = {
     {.name = "MPIR_CVAR_COLLECTIVE_FALLBACK",
      .description = "where a choice does not apply.error - Fail. print - Say so. silent - Go on",
      .value = 2},
-    /* Nothing can be chosen by these. */
+    /* None of the following can be used to choose an algorithm. */
     {.name = "MPIR_CVAR_GATHER_INTRA_ALGORITHM",
      .description = CHOICES("gather", ""),
      .is_constant = true,
@@ -73,21 +73,22 @@ static struct told open_mpi[] = {
 };
 enum { O_RULES, O_BCAST, O_COUNT = sizeof(open_mpi) / sizeof(open_mpi[0]) };
 
-/* The library at work. */
+/* The state of the fake library. */
 static struct {
-    int own;                  /* what it chooses by itself */
-    int own_last;             /* likewise, as the last process sees it; 0: alike */
-    bool refuses[ALGORITHMS]; /* where it must not go on in silence: on the last process */
+    int own;                  /* the algorithm it chooses by itself */
+    int own_last;             /* likewise, as seen by the last process; 0: the same */
+    bool refuses[ALGORITHMS]; /* algorithms that the last process cannot run, if it must not fall
+                                 back silently */
     bool alike;               /* the ring is the same function as smp */
     bool apart;               /* each process is on a node of its own */
-    int blind;                /* the process whose witness sees nothing, or -1 */
-    bool dark;                /* nobody's does */
-    size_t bytes;             /* of the message that is sent on trial */
+    int blind;                /* process whose witness sees nothing, or -1 */
+    bool dark;                /* no witness sees anything */
+    size_t bytes;             /* size of the trial message */
     int runs, duplicates;
-    int ran;              /* the last one */
-    bool by_itself;       /* nothing was forced then */
-    bool watched, waited; /* this process, in the last run */
-    int kept_ms;          /* how long it was kept back before that */
+    int ran;              /* algorithm of the last run */
+    bool by_itself;       /* nothing was forced in the last run */
+    bool watched, waited; /* whether this process was, in the last run */
+    int kept_ms;          /* how long it was delayed before the last run */
     int delays_ms[80];
 } lib;
 
@@ -129,7 +130,7 @@ int MPI_Bcast(void *words, int count, MPI_Datatype type, int root, MPI_Comm comm
     if (lib.runs < (int)(sizeof(lib.delays_ms) / sizeof(lib.delays_ms[0]))) {
         lib.delays_ms[lib.runs] = late == size - 1 ? delays[0] : -delays[0];
     }
-    /* Nobody, or one process: the first or the last. */
+    /* No process is late, or exactly one: the first or the last. */
     CHECK(lates == 0 || (lates == 1 && (late == 0 || late == size - 1)));
     CHECK(lates == 0 || lib.watched == (check_rank != lib.blind));
     lib.waited = lates > 0 && late != rank;
@@ -147,7 +148,7 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return PMPI_Comm_split(comm, lib.apart ? rank : 0, key, part);
 }
 
-/* MPICH's own duplication fails under some choices; Open MPI's takes them along. */
+/* MPICH's own duplication fails under some choices, and Open MPI's copies the choices. */
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
 {
     CHECK(variables != mpich || mpich[M_BCAST].value == AUTO);
@@ -170,7 +171,7 @@ int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
 /* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's name */
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
 
-/* The first half of it; the second where it is called again. */
+/* Sleeps for the first half, and for the second half when it is called again. */
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     const long ms = (long)wanted->tv_sec * 1000 + wanted->tv_nsec / 1000000;
@@ -181,7 +182,7 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 }
 /* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
-/* What is seen of it on stacks: functions inside MPI_Bcast, which have no names. */
+/* What a witness sees on stacks: functions inside MPI_Bcast, which have no names. */
 static const char functions[ALGORITHMS], inside;
 
 static int own_choice(void)
@@ -243,7 +244,7 @@ static const struct ictus_witness witness = {&lib, watch, rest, stack};
 static struct ictus_selector *selector;
 static struct ictus_why why;
 
-/* A library that has just been started. */
+/* Simulate a library that has just been started. */
 static void start(struct told *told, int count)
 {
     variables = told;
@@ -261,7 +262,7 @@ static void start_mpich(int devices, int device)
     REQUIRE(!ictus_selector_create(&selector, &why));
 }
 
-/* All as it was before, and nothing left open. */
+/* Everything is as it was before, and nothing is left open. */
 static void finish(void)
 {
     static const int values[] = {7, 0, 0, -1, -1, 2, 1, 0, 0, 0, 0, 0};
@@ -332,7 +333,9 @@ static void libraries_without_choice_are_refused(void)
     CHECK(ictus_selector_create(NULL, &why) == ICTUS_ERR_ARG);
 }
 
-/* A choice holds, before any device's, while its communicator is active, and then no more. */
+/*
+ * A choice applies while its communicator is active, before that of any device, and not afterwards.
+ */
 static void choices_act_at_once(void)
 {
     for (int devices = ALWAYS; devices <= EACH; devices++) {
@@ -356,14 +359,14 @@ static void choices_act_at_once(void)
             CHECK(mpich[M_BCAST].value == AUTO && mpich[M_BCAST_DEVICE].value == device);
             CHECK(mpich[M_DEVICES].value == devices);
             ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
-            MPI_Comm_free(&ring); /* the program's to free, once the selector is gone */
+            MPI_Comm_free(&ring); /* the program must free it once the selector is gone */
             finish();
             CHECK(mpich[M_BCAST_DEVICE].value == device && mpich[M_DEVICES].value == devices);
         }
     }
 }
 
-/* What one process cannot do, none does; what would crash is not tried. */
+/* If one process cannot run an algorithm, none does; what would crash is not tried. */
 static void what_cannot_run_is_refused(void)
 {
     start_mpich(OFF, 0);
@@ -385,7 +388,9 @@ static void what_cannot_run_is_refused(void)
     finish();
 }
 
-/* In Open MPI a choice is a communicator's for good, and the component that knows it comes first.
+/*
+ * In Open MPI, a choice belongs to a communicator permanently, and the component that knows it
+ * comes first.
  */
 static void choices_stay_with_communicators(void)
 {
@@ -396,14 +401,15 @@ static void choices_stay_with_communicators(void)
     MPI_Comm own = force(MPI_COMM_WORLD, "bcast", "default", ICTUS_OK);
     CHECK(lib.duplicates == 103);
     release(&own);
-    own = force(chain, "bcast", "default", ICTUS_OK); /* of one that prefers a component already */
+    own = force(chain, "bcast", "default",
+                ICTUS_OK); /* derived from one that already prefers a component */
     CHECK(lib.duplicates == 204);
     release(&chain);
     release(&own);
     finish();
 }
 
-/* Each algorithm's proof, what it is said to be, and how often it had to run for that. */
+/* Prove each algorithm, and check what it is reported to be and how often it had to run. */
 static struct ictus_ran prove(const char *algorithm, size_t bytes, size_t element)
 {
     struct ictus_ran ran = {.proof = ICTUS_PROOF_FAILS};
@@ -436,11 +442,11 @@ static void algorithms_are_told_apart(void)
         for (int device = 0; device < 2; device++) {
             start_mpich(devices, device);
             proven_is("ring", true, "ring", "");
-            CHECK(lib.runs == runs_of(8)); /* all of them, in two stages */
+            CHECK(lib.runs == runs_of(8)); /* all algorithms, in two stages */
             proven_is("binomial", true, "binomial", "");
             const bool by_device = devices == ALWAYS || (devices == EACH && device);
             proven_is("default", true, "binomial", by_device ? "device" : "");
-            CHECK(lib.runs == 0); /* it is remembered */
+            CHECK(lib.runs == 0); /* the proof is remembered */
             finish();
         }
     }
@@ -459,14 +465,17 @@ static void algorithms_are_told_apart(void)
     const int blind = lib.blind;
     lib.blind = check_rank == 2 ? 2 : blind;
     CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
-    /* Two of three processes are another group; one process alone proves nothing. */
+    /* Two of three processes are another group, and a single process proves nothing. */
     CHECK(lib.runs == (check_size == 3 && check_rank < 2 ? 8 : 0));
     release(&forced);
     MPI_Comm_free(&part);
     finish();
 }
 
-/* What does not part from another is not proven, however often it is looked at; what does is. */
+/*
+ * An algorithm that cannot be told apart from another is not proven, however often it runs; others
+ * are.
+ */
 static void doubts_stay(void)
 {
     start_mpich(OFF, 0);
@@ -487,11 +496,11 @@ static void doubts_stay(void)
         finish();
     }
     start_mpich(OFF, 0);
-    lib.own_last = OTHER; /* two processes are not of one opinion */
+    lib.own_last = OTHER; /* two processes see different algorithms */
     proven_is("default", false, "", "");
     finish();
     start_mpich(OFF, 0);
-    lib.apart = true; /* on several nodes one name is not all */
+    lib.apart = true; /* on several nodes, one name is not the whole algorithm */
     proven_is("default", check_size == 1, "", "");
     CHECK(lib.runs == runs_of(8));
     proven_is("smp", true, "smp", "");
@@ -505,7 +514,7 @@ static void little_is_seen(void)
     proven_is("ring", false, "", "");
     CHECK(lib.runs == runs_of(8 * 8));
     for (int i = 0; i < lib.runs; i++) {
-        const int delay_ms = 4 << (i / 8); /* the first is kept back, then the last */
+        const int delay_ms = 4 << (i / 8); /* first the first process is delayed, then the last */
         CHECK(lib.delays_ms[i] == (i % 2 ? delay_ms : -delay_ms));
     }
     finish();
@@ -516,7 +525,10 @@ static void little_is_seen(void)
     finish();
 }
 
-/* Algorithms that cannot run stand in nobody's way, but one alone has nothing to part from. */
+/*
+ * Algorithms that cannot run do not prevent a proof, but a single one has nothing to be told apart
+ * from.
+ */
 static void the_unable_do_not_count(void)
 {
     start_mpich(OFF, 0);

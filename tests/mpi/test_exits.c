@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exit skews of barriers: counted wholly, judged by the truth, refused by name. */
+/*
+ * Exit skews of barriers: all are counted and judged by the truth, and unknown names are refused.
+ */
 #include <ictus/barrier.h>
 #include <ictus/bench.h>
 #include <ictus/skew.h>
@@ -8,7 +10,9 @@
 
 static void barriers_hold(enum ictus_barrier_algorithm algorithm)
 {
-    /* Nobody may leave before the last has come: each tells how far it was before, and after. */
+    /*
+     * No process may leave before the last has arrived: compare how many barriers each has entered.
+     */
     for (int i = 0; i < 5; i++) {
         int mine = i;
         int least = 0;
@@ -34,10 +38,10 @@ static void barriers_hold(enum ictus_barrier_algorithm algorithm)
     MPI_Win_free(&window);
 }
 
-/* Clocks are seconds apart: only the truth is within one. */
+/* These clocks are seconds apart, so only the true skew is below one second. */
 #define SKEWED_CLOCK "hca3:fitpoints=20,exchanges=10@sim:scope=process,offset=100s,drift=10ppm"
 
-/* Where no start of a crowded machine was in time: with starts that cannot be late. */
+/* If a crowded machine had no start in time, repeat with starts that cannot be late. */
 static int skew_with_patience(const char *barrier, struct ictus_skew_result *result)
 {
     struct ictus_skew *patient = NULL;
@@ -79,7 +83,7 @@ static void skews_are_counted(struct ictus_skew *skew, const char *barrier)
     ictus_skew_result_free(&result);
 }
 
-/* Every scheme measures all, or says how many starts the machine did not let be in time. */
+/* Every scheme measures all barriers, or reports how many starts were late. */
 static void every_scheme_measures(void)
 {
     for (int i = 0; ictus_scheme_name(i, NULL); i++) {
@@ -125,7 +129,7 @@ int main(int argc, char **argv)
     CHECK(strstr(why.text, "dissemination") != NULL);
     CHECK(ictus_skew_run(skew, "mpi:linear", 1, 0, &result, &why) == ICTUS_ERR_UNSUPPORTED);
     CHECK(why.text[0] != '\0');
-    /* What was wrong with one barrier is not said of the next. */
+    /* The message about one barrier does not appear with the next one. */
     CHECK(ictus_skew_run(skew, "mpi", 0, 0, &result, &why) == ICTUS_ERR_ARG);
     CHECK(why.text[0] == '\0');
     ictus_skew_free(skew);

@@ -16,7 +16,7 @@ static void starts_are_common(MPI_Comm comm, int calls)
 {
     struct ictus_harmonize_stats before = {0};
     uint64_t late = 0;
-    (void)ictus_harmonize_stats(comm, &before); /* none yet before the first call */
+    (void)ictus_harmonize_stats(comm, &before); /* there are none before the first call */
     for (int i = 0; i < calls; i++) {
         struct ictus_harmony harmony;
         REQUIRE(!ictus_harmonize(comm, &harmony));
@@ -57,7 +57,8 @@ static void communicators_of_all_kinds(void)
 }
 
 /*
- * Who waits for the others' arrival still receives: a large message needs both sides' attention.
+ * A process that waits for others to arrive still receives, because a large message needs both
+ * sides to make progress.
  */
 static void other_messages_arrive(void)
 {
@@ -75,7 +76,10 @@ static void other_messages_arrive(void)
     free(buffer);
 }
 
-/* A start that all agree on again comes after the news of it: it is not late as a rule. */
+/*
+ * A start that is agreed on again comes after all processes have learned of it, so it is usually
+ * not late.
+ */
 static void repeated_starts_are_in_time(MPI_Comm comm)
 {
     enum { CALLS = 100 };
@@ -113,7 +117,10 @@ static void a_late_process_is_waited_for(void)
     }
 }
 
-/* A start after a pause needs more than one right after another: its slack is its own. */
+/*
+ * A start after a pause needs more slack than one immediately after another, and has a slack of its
+ * own.
+ */
 static void pauses_have_their_own_slack(void)
 {
     enum { CALLS = 3, PAUSE_US = 6000 };
@@ -126,7 +133,8 @@ static void pauses_have_their_own_slack(void)
         REQUIRE(state);
         (void)usleep(PAUSE_US);
     }
-    starts_are_common(comm, 1); /* what the one before needed is learned now, if there is one */
+    starts_are_common(comm,
+                      1); /* what the previous start needed is learned now, if there was one */
     if (check_rank == 0) {
         CHECK(state->last_gap == GAPS - 1 && state->unlearned_gap == GAPS - 1);
         CHECK(state->next_slack_ns[0] == state->next_slack_ns[1]); /* no such call yet */
@@ -135,7 +143,10 @@ static void pauses_have_their_own_slack(void)
     MPI_Comm_free(&comm);
 }
 
-/* After a pause, and at first, all processes go through it twice; never where it is forbidden. */
+/*
+ * The first start, and each after a pause, is rehearsed on all processes, but never if that is
+ * forbidden.
+ */
 static void pauses_are_followed_by_a_rehearsal(void)
 {
     enum { CALLS = 3, PAUSE_US = 1000 };
@@ -152,7 +163,7 @@ static void pauses_are_followed_by_a_rehearsal(void)
         REQUIRE(state);
         uint64_t most[2] = {state->rehearsals, ~state->rehearsals};
         MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm);
-        CHECK(most[0] == ~most[1]); /* alike on all */
+        CHECK(most[0] == ~most[1]); /* the same on all */
         CHECK(i == 0 ? state->rehearsals >= CALLS : state->rehearsals == 0);
     }
     MPI_Comm_free(&comm);
@@ -170,11 +181,13 @@ static void misuse_is_refused(void)
           ICTUS_ERR_SPEC);
     CHECK(ictus_harmonize_configure(MPI_COMM_WORLD, "harmonise", NULL, &why) == ICTUS_ERR_UNKNOWN);
     CHECK(ictus_harmonize_configure(MPI_COMM_WORLD, NULL, "hca4", &why) == ICTUS_ERR_UNKNOWN);
-    /* What failed left the old state in force. */
+    /* A failed configuration leaves the old state in force. */
     starts_are_common(MPI_COMM_WORLD, 2);
 }
 
-/* Configure anew and begin; whether that took all processes less than the time until the step. */
+/*
+ * Configure and start; returns whether this took all processes less than the time until the step.
+ */
 static int began_before_step(const char *spec, const char *clock)
 {
     const double start = MPI_Wtime();
@@ -186,9 +199,10 @@ static int began_before_step(const char *spec, const char *clock)
 }
 
 /*
- * Whatever the clock does, also while a process waits on it: every call returns, and it is noticed.
- * The step comes a second after the clock was opened, early or late in these calls. On a busy
- * machine it may come before there is a global clock, which then begins after it: try again.
+ * Whatever the clock does, even while a process waits on it, every call returns and the step is
+ * noticed. The step comes one second after the clock was opened, early or late in these calls. On a
+ * busy machine it may come before there is a global clock, which then begins after it, so this
+ * tries again.
  */
 static void a_step_is_noticed(const char *spec, const char *clock)
 {
@@ -201,7 +215,7 @@ static void a_step_is_noticed(const char *spec, const char *clock)
     for (int over = 0; !over;) {
         REQUIRE(!ictus_harmonize(MPI_COMM_WORLD, NULL));
         CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &stats));
-        /* Past the step: a busy machine may have asked for a synchronisation before it. */
+        /* After the step; on a busy machine, a synchronisation may have been due before it. */
         over = MPI_Wtime() - start > 1.5;
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * That build/launch starts as many processes of one job as it was asked for, that they can talk,
- * and that waiting ones yield.
+ * build/launch starts the requested number of processes as one job, they can communicate, and
+ * processes that wait yield.
  */
 #include <dlfcn.h>
 #include <string.h>
 
 #include "check_mpi.h"
 
-/* MPICH never yields by itself: the launcher preloads what does (tests/mpi/yield.c). */
+/* MPICH never yields by itself, so the launcher preloads code that does (tests/mpi/yield.c). */
 static void waiting_yields(void)
 {
 #ifdef MPICH_NAME

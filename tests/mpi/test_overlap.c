@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Overlap of every nonblocking operation: shares within 0 and 1, parts that add up, refusals. */
+/*
+ * Overlap of every nonblocking operation: shares lie between 0 and 1, parts add up, misuse is
+ * refused.
+ */
 #include <ictus/overlap.h>
 
 #include <stdbool.h>
@@ -33,9 +36,9 @@ static void check_result_of(const struct ictus_overlap_result *r)
 }
 
 /*
- * A crowded machine may leave no start in time, or no time in proportion; both are said, and tried
- * again in peace. Where more than two processes share the cores that may never end: then it is
- * enough that some operation is measured.
+ * A crowded machine may have no start in time, or times that are not proportional. Both are
+ * reported, and both are tried again with patience. If more than two processes share the cores,
+ * this may never succeed; then it is enough that some operation is measured.
  */
 static bool is_crowded(void)
 {
@@ -57,7 +60,7 @@ static int overlap_with_patience(const struct ictus_overlap_plan *plan,
     return err;
 }
 
-/* Whether there was a result; a CHECK fails where there had to be one. */
+/* Whether there was a result; a CHECK fails if there had to be one. */
 static bool overlap_is_measured(struct ictus_bench *bench, const struct ictus_overlap_plan *plan)
 {
     struct ictus_overlap_result result;
@@ -69,7 +72,7 @@ static bool overlap_is_measured(struct ictus_bench *bench, const struct ictus_ov
         err = overlap_with_patience(plan, &result, &why);
     }
     if (err == ICTUS_ERR_UNSUPPORTED && info.persistent) {
-        return false; /* the library's own fault, told before anything was measured */
+        return false; /* the library's own defect, reported before anything was measured */
     }
     if (err == ICTUS_ERR_CORRUPT && is_crowded()) {
         CHECK(check_rank != 0 || why.text[0]);
@@ -85,8 +88,10 @@ static bool overlap_is_measured(struct ictus_bench *bench, const struct ictus_ov
     return !err;
 }
 
-/* One process measures each operation. More of them wait long for each other on a crowded machine
- * and measure a part each: other ones for each number, and for each of the two MPIs. */
+/*
+ * A single process measures each operation. More processes wait long for each other on a crowded
+ * machine, so they measure a part each, which depends on their number and on the MPI library.
+ */
 #ifdef MPICH_VERSION
 enum { SHIFT = 1 };
 #else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Overlap against known truth: the clock, the computation and each call of MPI take what is told
- * here, repetition by repetition and process by process; what the study says of them follows.
+ * Overlap against known truth: the test defines how long the clock, the computation and each MPI
+ * call take, for each repetition and process, and checks that the study reports what follows from
+ * this.
  */
 #include <ictus/harmonize.h>
 #include <ictus/overlap.h>
@@ -18,30 +19,30 @@
 
 enum {
     REPETITIONS = 21,
-    READ_NS = 20,     /* a reading of the clock; it shows the middle of it */
-    LEFT_NS = 200,    /* processes leave the common start so much after it */
-    HIDDEN_NS = 4000, /* the computation is kept from its core for so long, which no timer sees */
+    READ_NS = 20,     /* cost of a reading, which shows the middle of it */
+    LEFT_NS = 200,    /* how long after the common start processes leave it */
+    HIDDEN_NS = 4000, /* how long the computation loses its core, which no timer sees */
     AHEAD_NS = 5000,  /* of the global clock */
     BLOCKING_NS = 100000,
-    EXTRA_NS = 1000, /* each rank's computation alone takes so much longer than the one's before */
+    EXTRA_NS = 1000, /* each rank's computation takes this much longer than the previous rank's */
     TESTS_KEPT = 16
 };
 
 /* This process: its time, and what the study has done. */
 static struct {
     int64_t now;
-    int64_t repetition; /* the present one; -1: none has begun */
-    bool computed;      /* in the present repetition */
-    int64_t units;      /* of the present repetition, so far */
+    int64_t repetition; /* the current one; -1: none has begun */
+    bool computed;      /* in the current repetition */
+    int64_t units;      /* done in the current repetition so far */
     int64_t tests;      /* likewise */
     int64_t units_at_test[TESTS_KEPT];
-    double asked_ns; /* for how long work was to be found */
+    double asked_ns; /* the time that work was to be found for */
     double blocking_limit_s;
     int work_error, start_error;
     bool pends; /* no test completes a request */
 } here;
 
-/* A start was late on the last process: what came of it must not be seen in any result. */
+/* The start was late on the last process, so no result may include this repetition. */
 static bool is_late(int64_t i)
 {
     return i % 5 == 1;
@@ -72,7 +73,7 @@ static int64_t clock_read(const struct source *source)
 static const struct source_ops clock_ops = {.name = "told", .read = clock_read};
 static struct source told_source = {&clock_ops};
 
-/* What the study calls; the linker leads it here. */
+/* The functions that the study calls; the linker redirects them here. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
 int __wrap_ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony);
 int __wrap_ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
@@ -115,7 +116,7 @@ int __wrap_ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_p
     return ICTUS_OK;
 }
 
-/* A unit is a nanosecond. */
+/* One unit takes one nanosecond. */
 void __wrap_ictusi_workload_do(struct workload *work, int64_t units)
 {
     (void)work;
@@ -133,7 +134,7 @@ double __wrap_ictusi_workload_time(struct workload *work, const struct source *s
     return (double)(units + (int64_t)EXTRA_NS * check_rank);
 }
 
-/* Each needs a tenth more than the one before. */
+/* Each rank needs a tenth more than the previous one. */
 static int64_t units_for(double target_ns, int rank)
 {
     return (int64_t)(target_ns * (1.0 + 0.1 * rank) + 0.5);
@@ -151,7 +152,7 @@ int __wrap_ictusi_workload_find(struct workload *work, const struct source *sour
 
 /* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
-/* And what it calls of MPI. */
+/* The MPI functions that the study calls. */
 int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request *request)
 {
@@ -204,12 +205,13 @@ int MPI_Get_library_version(char *version, int *length)
     return MPI_SUCCESS;
 }
 
-/* The truth: what each repetition takes on each process, the largest and the mean over processes.
+/*
+ * The truth: what each repetition takes on each process, the maximum and the mean over processes.
  */
 enum { INIT, TEST, WAIT, OVERHEAD, COMPUTE, TOTAL, STOP, KINDS };
 
 struct truth {
-    double largest[KINDS], mean[KINDS]; /* s, medians of repetitions whose start was in time */
+    double largest[KINDS], mean[KINDS]; /* s, medians over the repetitions with a start in time */
 };
 
 static void repetition_takes(int rank, int64_t i, int64_t units, int64_t tests,
@@ -316,7 +318,7 @@ static void check_parts(const struct ictus_overlap_plan *plan, int64_t tests)
     CHECK_NEAR(r.imb, (blocking + worked - truth.mean[TOTAL]) / fmax(blocking, worked), 1e-9);
 }
 
-/* H08: tests before and after each of equal parts of the work, one for each interval and one. */
+/* H08: tests before and after each of equal parts of the work, one per interval and one more. */
 static void tests_are_spread(void)
 {
     static const struct {
@@ -345,7 +347,9 @@ static void methods(void)
     check_parts(&plan, 0);
 }
 
-/* So many repetitions as fit into the time, but for ten; a quarter of it is for the blocking ones.
+/*
+ * As many repetitions as fit into the time, but at least ten; the blocking ones get a quarter of
+ * it.
  */
 static void time_limits(void)
 {
@@ -391,7 +395,7 @@ static void failures_are_told(void)
     here.start_error = ICTUS_OK;
 }
 
-/* An operation of two requests is tested in both. */
+/* An operation with two requests tests both. */
 static void twins_are_tested(void)
 {
     struct ictus_overlap_result r;
@@ -421,7 +425,7 @@ static void nonsense_is_refused(void)
     CHECK(ictus_overlap_run(NULL, &plan, &r, &why) == ICTUS_ERR_ARG);
 }
 
-/* A thread of ours probes while the operation is under way, and no longer. */
+/* A thread of ictus probes while the operation is in progress, and not longer. */
 static void thread_progresses(void)
 {
     struct ictus_overlap_plan plan = plan_of(64);
@@ -446,7 +450,7 @@ static void thread_progresses(void)
     thread_level = MPI_THREAD_MULTIPLE;
 }
 
-/* Only MPICH has a thread of its own, and only where it was asked for. */
+/* Only MPICH has a progress thread of its own, and only if it is requested. */
 static void library_progresses(void)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library as a plugin's: loaded twice by a program that is not linked with it, used, and closed
- * while communicators still hold what it has left there. Argument: libictus.so.
+ * The library inside a plugin: it is loaded twice by a program that is not linked with it, used,
+ * and closed while communicators still have attributes from it. Argument: libictus.so.
  */
 #include "check_mpi.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Algorithms inside the MPI library: named rightly, forced, kept apart, refused and restored. */
+/* Algorithms inside the MPI library: named correctly, forced, kept apart, refused and restored. */
 #include <ictus/select.h>
 
 #include "select/sighting.h"
@@ -10,7 +10,7 @@
 
 #include "check_mpi.h"
 
-/* Values that MPICH reads by name from the environment: what our names for them must agree with. */
+/* Values that MPICH reads by name from the environment; our names for them must agree. */
 static const struct {
     const char *variable;
     const char *name;
@@ -141,8 +141,10 @@ static void misuse_is_refused(struct ictus_selector *selector)
         ictusi_variable_close(&open_mpi);
         const int err =
             ictus_selector_force(selector, MPI_COMM_WORLD, "barrier", "two_proc", &forced, &why);
-        /* The library refuses it itself, which shows that the choice was in force. One process has
-         * no choice of algorithm. */
+        /*
+         * The library itself refuses it, which shows that the choice was in force. A single process
+         * has no choice of algorithm.
+         */
         CHECK(check_size < 2 || err == (check_size == 2 ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED));
         if (!err) {
             CHECK(!ictus_selector_release(selector, &forced));
@@ -173,7 +175,7 @@ static void functions_tell_algorithms(void)
          "/lib/mca_coll_monitoring.so",
          "",
          "recursivedoubling"},
-        /* What is too short to be split goes down a chain. */
+        /* A message that is too short to be split goes down a chain. */
         {"bcast",
          {"ompi_coll_base_bcast_intra_split_bintree", "ompi_coll_base_bcast_intra_generic"},
          "mca_coll_tuned.so",
@@ -196,7 +198,7 @@ static void functions_tell_algorithms(void)
     CHECK(!ictusi_sighting_matches("scatter_allgather", "scatter_allgather_ring"));
 }
 
-/* A witness that may not be asked. */
+/* A witness that cannot be used. */
 static int see_nothing(void *state)
 {
     (void)state;
@@ -216,7 +218,7 @@ static void misuse_of_proofs_is_refused(struct ictus_selector *selector)
     CHECK(ictus_selector_prove(NULL, MPI_COMM_WORLD, 8, 1, &witness, &ran) == ICTUS_ERR_ARG);
 }
 
-/* A witness that is told what to have seen: this call of MPI, inside this function. */
+/* A witness that is given what to have seen: this MPI call, inside this function. */
 struct told {
     const void *call;
     const void *function; /* NULL: nothing was seen */
@@ -233,7 +235,7 @@ static size_t told_stack(void *state, size_t i, const void **functions, size_t r
     return 2;
 }
 
-/* A name is proven where a process saw it run and none saw another one. */
+/* A name is proven if a process saw it run and no process saw another one. */
 static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
 {
     struct told told = {.call = dlsym(RTLD_DEFAULT, "MPI_Bcast")};

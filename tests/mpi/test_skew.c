@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Clocks on an MPI_Wtime that a shim skews under the library's feet, against the shim's own
- * function: no simulated source, no help from inside. Run by tests/mpi/skewed.
+ * Clocks on an MPI_Wtime that a shim skews without the library's knowledge, judged by the shim's
+ * own function: there is no simulated source and no help from inside. Run by tests/mpi/skewed.
  */
 #include "skew.h"
 
@@ -61,7 +61,7 @@ static void error_is_within_the_bound(const char *spec)
     ictus_clock_free(clock);
 }
 
-/* Whatever MPI promises of its clock, nobody shares one now. */
+/* Whatever MPI says about its clock, no processes share one here. */
 static void sharing_is_seen_through(void)
 {
     struct ictus_study *study = NULL;

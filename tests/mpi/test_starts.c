@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Harmonised starts: options by info objects, what duplicates inherit, repeats, stopped processes.
+/*
+ * Harmonised starts: options in info objects, what duplicates inherit, repeats, and stopped
+ * processes.
  */
 #include <ictus/harmonize.h>
 
@@ -51,7 +53,9 @@ static void options_are_inherited(void)
     MPI_Info_free(&info);
 }
 
-/* The clock's key alone, with an option, and with none; as an argument and as the communicator's.
+/*
+ * The clock's key alone, with an option, and without one; as an argument and as the communicator's
+ * own.
  */
 static void info_names_the_clock(void)
 {
@@ -86,7 +90,7 @@ static void info_names_the_clock(void)
     }
 }
 
-/* An info of the communicator's own, where the library keeps keys that it does not know. */
+/* An info of the communicator's own, if the library keeps keys that it does not know. */
 static void own_info_is_read(void)
 {
     MPI_Comm comm;
@@ -136,7 +140,7 @@ static void late_starts_are_repeated(void)
     CHECK(ictus_harmonize_retry(MPI_COMM_WORLD, -1, NULL) == ICTUS_ERR_ARG);
 }
 
-/* Stopped for half a second somewhere inside the calls: it ends, and goes on as before. */
+/* A process is stopped for half a second somewhere in the calls, which then continue as before. */
 static void a_stopped_process_does_no_harm(void)
 {
     if (check_rank == check_size - 1) {
@@ -151,14 +155,14 @@ static void a_stopped_process_does_no_harm(void)
     CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &before));
     double start = MPI_Wtime();
     int go_on = 1;
-    while (go_on) { /* a second, by rank 0's watch */
+    while (go_on) { /* for one second on rank 0's clock */
         CHECK(!ictus_harmonize(MPI_COMM_WORLD, NULL));
         go_on = MPI_Wtime() - start < 1.0;
         MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &after));
     CHECK(after.calls > before.calls);
-    CHECK(after.slack_ns <= 100e6); /* the stall is not waited for */
+    CHECK(after.slack_ns <= 100e6); /* later starts do not wait for the stall */
 }
 
 int main(int argc, char **argv)

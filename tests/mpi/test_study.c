@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sources, sharing, offsets and judgements across a job, against simulated clocks of known truth.
+/*
+ * Sources, sharing, offsets and judgements across a job, against simulated clocks of known truth.
  */
 #include "study/study.h"
 #include "sync/clock.h"
@@ -62,7 +63,7 @@ static void bad_sources_are_refused(void)
     ictus_study_free(NULL);
 }
 
-/* Offsets given one by one come out within the exchange's own bound. */
+/* Offsets that are given one by one are found within the bound of the exchange. */
 static void offsets_are_measured(void)
 {
     static const double offsets_s[] = {0, 1, -2, 4, -8, 16, -32};
@@ -86,7 +87,7 @@ static void offsets_are_measured(void)
     ictus_study_free(study);
 }
 
-/* What exchanges say of a clock does not contradict the truth. */
+/* What exchanges find out about a clock does not contradict the truth. */
 static void judgements_agree(void)
 {
     struct ictus_clock *clock = NULL;
@@ -102,7 +103,7 @@ static void judgements_agree(void)
     CHECK(exact.known && measured.known == (asked || check_rank == 0));
     CHECK(fabs(exact.error_ns) <= exact.bound_ns + 2);
     if (measured.known) {
-        /* The clock moved on between the two: its claim grows with it. */
+        /* The clock advanced between the two, so its claimed error has grown. */
         CHECK_NEAR(measured.error_ns, exact.error_ns,
                    measured.half_width_ns + exact.bound_ns - measured.bound_ns + 1000.0);
     }
@@ -120,8 +121,10 @@ static void judgements_agree(void)
     ictus_clock_free(clock);
 }
 
-/* Clocks that drift apart have been apart before, and will be: truth at an instant is of that
- * instant. */
+/*
+ * Clocks that drift apart have differed before and will differ later: the truth is that of the
+ * given instant.
+ */
 static void truth_is_of_the_instant(void)
 {
     static const double drifts_ppm[] = {0, 20, -35, 5, 50, -10, 1};
@@ -142,10 +145,10 @@ static void truth_is_of_the_instant(void)
     ictus_clock_free(clock);
 }
 
-/* A clock that is told what to show, what it promises, and its truth. */
+/* A clock that is given what to show, what it promises, and its truth. */
 static struct {
     const char *promise;
-    int64_t ahead_ns; /* of the kernel's clock */
+    int64_t ahead_ns; /* ahead of the kernel's clock */
     int64_t count;
 } told;
 
@@ -169,7 +172,7 @@ static void told_identify(const struct source *source, char *text, size_t size)
     (void)snprintf(text, size, "%s", told.promise);
 }
 
-/* It runs by a sixteenth too fast. */
+/* It runs faster than the truth by a sixteenth. */
 static int64_t told_truth(const struct source *source, int64_t local)
 {
     (void)source;
@@ -195,7 +198,7 @@ static void promises_are_checked(void)
     told.promise = "";
     CHECK(!ictus_study_sharing(&study, &s, NULL));
     CHECK(s.groups == check_size && s.group == check_rank && s.contradicted == 0);
-    /* The last one shows something else than it promises. */
+    /* The last clock shows something other than it promises. */
     told.promise = "the same";
     told.ahead_ns = check_rank == check_size - 1 ? INT64_C(1000000000000) : 0;
     CHECK(!ictus_study_sharing(&study, &s, NULL));
@@ -224,8 +227,8 @@ static void backwards_is_an_error(void)
 }
 
 /*
- * What each clock says when that of rank 0 shows `at`: by 1500 ns a rank ahead in truth, which
- * their own clocks show as 1600, it has a line of its own.
+ * What each clock says when rank 0's shows `at`. Each rank is 1500 ns ahead of the previous one in
+ * truth, which their own clocks show as 1600 ns, and has a line of its own.
  */
 static double said_at(int rank, int64_t at)
 {
@@ -259,7 +262,7 @@ static void errors_are_exact(void)
     told.ahead_ns = 0;
 }
 
-/* By exchange: clocks that are in truth the same, through lines that are known. */
+/* By exchange: clocks that are the same in truth, with known lines. */
 static void errors_are_bracketed(void)
 {
     struct source source = {&told_ops};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every algorithm on a simulated source: bounds hold against exact truth, costs are as published
- * (messages counted, not timed), history is used, malformed specifications are refused.
+ * (messages are counted, not timed), history is used, and malformed specifications are refused.
  */
 #include "exchange/exchange.h"
 #include "sync/clock.h"
@@ -26,7 +26,7 @@ static int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The local instant that stands for a true one, by bisection around a known pair. */
+/* The local instant that corresponds to a true one, by bisection around a known pair. */
 static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
 {
     const struct ictus_time here = ictus_clock_local(clock);
@@ -82,12 +82,12 @@ static void stays_within_its_bound(const char *spec)
     within_bound(clock, spec);
     struct ictus_sync_stats stats;
     CHECK(!ictus_clock_stats(clock, &stats) && stats.synced == 4);
-    /* Nothing stepped, however often processes take turns on a core. */
+    /* No clock was stepped, however often processes take turns on a core. */
     CHECK(stats.steps == 0);
     ictus_clock_free(clock);
 }
 
-/* What one run of an algorithm sends in all, and what its busiest process sends. */
+/* What one run of an algorithm sends in total, and what its busiest process sends. */
 struct cost {
     uint64_t exchanges, exchanges_max, messages, messages_max;
 };
@@ -114,7 +114,7 @@ static struct cost cost_of(const char *text)
     return c;
 }
 
-/* Of the binomial tree that has rank 0 at its root: rounds that rank 0 takes part in. */
+/* The number of rounds that rank 0 takes part in, as the root of the binomial tree. */
 static uint64_t root_rounds(void)
 {
     uint64_t rounds = 0;
@@ -129,7 +129,9 @@ static uint64_t root_rounds(void)
 static void costs_are_as_published(void)
 {
     const uint64_t clients = (uint64_t)check_size - 1;
-    /* p - 1 lines of 6 points of 5 exchanges; every exchange is two messages; a line's error one.
+    /*
+     * p - 1 lines with 6 points of 5 exchanges each. An exchange takes two messages, and the error
+     * of a line one more.
      */
     struct cost c = cost_of("hca3:fitpoints=6,exchanges=5");
     CHECK(c.exchanges == 30 * clients && c.exchanges_max == (clients ? 30 : 0));
@@ -137,33 +139,33 @@ static void costs_are_as_published(void)
     CHECK(check_size == 1 || c.messages_max <= 31 * root_rounds() + 30);
     c = cost_of("hca3-offset:exchanges=5");
     CHECK(c.exchanges == 5 * clients);
-    /* HCA2: the same, and one message with the subtree's lines a pair. */
+    /* HCA2: the same, and one more message per pair with the lines of the subtree. */
     c = cost_of("hca2:fitpoints=6,exchanges=5");
     CHECK(c.exchanges == 30 * clients && c.messages <= 62 * clients);
-    /* HCA: p - 1 offsets more, all by rank 0. */
+    /* HCA: p - 1 more offsets, all measured by rank 0. */
     c = cost_of("hca:fitpoints=6,exchanges=5");
     CHECK(c.exchanges == 35 * clients && c.messages <= 72 * clients);
     CHECK(check_size == 1 || c.messages_max >= 5 * clients);
-    /* The linear ones: every exchange is with rank 0. */
+    /* The linear algorithms: every exchange is with rank 0. */
     c = cost_of("skampi:exchanges=5");
     CHECK(c.exchanges == 5 * clients && c.messages_max == 5 * clients);
     c = cost_of("jk:fitpoints=6,exchanges=5");
     CHECK(c.exchanges == 30 * clients && c.messages_max == 30 * clients);
     c = cost_of("jk:fitpoints=6,exchanges=5,offset=mean-rtt");
-    CHECK(c.exchanges == 35 * clients); /* the round trip first */
-    /* Netgauge: at least patience + 1 a pair, and its end is told. */
+    CHECK(c.exchanges == 35 * clients); /* the round trip is measured first */
+    /* Netgauge: at least patience + 1 exchanges per pair, and a message that ends them. */
     c = cost_of("netgauge:patience=7");
     CHECK(c.exchanges >= 8 * clients);
 }
 
-/* Mesh: no process's share grows with their number. */
+/* Mesh: the cost of a process does not grow with their number. */
 static void mesh_costs_the_same_everywhere(void)
 {
     const struct cost c = cost_of("mesh:rounds=6,exchanges=5,sweeps=2,window=2s");
     const int most = check_size - 1 + check_size % 2;
     const uint64_t rounds = most < 6 ? (uint64_t)most : 6;
     if (check_size > 1) {
-        /* Pairs of all rounds; a trial of 4 rounds of 9 comes first. */
+        /* The pairs of all rounds, after a trial with 4 rounds of 9 exchanges. */
         const uint64_t per_round = (uint64_t)check_size / 2;
         const uint64_t burst = 30 / rounds;
         const uint64_t trial = 36 * per_round;
@@ -215,7 +217,7 @@ static void malformed_specs_are_refused(void)
     }
 }
 
-/* A process that is stopped in the middle of the sweeps: late, but neither wrong nor a step. */
+/* A process is stopped in the middle of the sweeps: it is late, but neither wrong nor a step. */
 static void a_stopped_process_is_no_step(void)
 {
     struct ictus_clock *clock = NULL;
@@ -235,7 +237,7 @@ static void a_stopped_process_is_no_step(void)
     ictus_clock_free(clock);
 }
 
-/* Several communicators at once, each in a thread of its own. */
+/* Several communicators at once, each synchronised in a thread of its own. */
 static void *synchronise_on(void *comm)
 {
     struct ictus_clock *clock = NULL;
@@ -254,7 +256,7 @@ static void threads_synchronise_at_once(void)
     int level = 0;
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE || check_size > 3) {
-        return; /* two busy threads a process: minutes where processes take turns */
+        return; /* two busy threads per process take minutes if processes take turns */
     }
     for (int i = 0; i < THREADS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
@@ -285,7 +287,10 @@ static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_MULTIPLE);
-    /* Where processes take turns, only what differs most: each takes seconds there. */
+    /*
+     * Where processes take turns each specification takes seconds, so only the most different ones
+     * run.
+     */
     const size_t count = sizeof(specs) / sizeof(specs[0]);
     for (size_t i = 0; i < (check_size > 4 ? FEW : count); i++) {
         stays_within_its_bound(specs[i]);

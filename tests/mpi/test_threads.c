@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that are not called by one thread in each repetition: round trips of several threads
- * at once, and MPI_Init, which is over when a clock can tell of it.
+ * Operations that are not one call by one thread in each repetition: round trips of several threads
+ * at once, and MPI_Init, which is over before a clock can time it.
  */
 #include <ictus/bench.h>
 
@@ -45,7 +45,7 @@ static int run_main_only(struct call *call)
                         call->type, peer, 0, call->comm, MPI_STATUS_IGNORE);
 }
 
-/* Every thread's block must have come. */
+/* The block of every thread must have arrived. */
 static void threads_are_verified(void)
 {
     const struct operation *row = ictusi_operation_find(NULL, "ping_pong_threads", NULL);
@@ -85,7 +85,7 @@ static void threads_are_measured(struct ictus_bench *bench)
     CHECK(strstr(why.text, "needs 2 to 64 threads"));
 }
 
-/* Processes that begin 1 ms apart and end together, 10 ms ago: every number is known. */
+/* Processes that begin 1 ms apart and end together, 10 ms ago, so every number is known. */
 static void the_past_is_reduced(struct ictus_bench *bench)
 {
     const int64_t ms = 1000000;
@@ -117,7 +117,7 @@ static void the_past_is_reduced(struct ictus_bench *bench)
     ictus_bench_result_free(&result);
 }
 
-/* Another clock than the one that was read around MPI_Init has nothing to say about it. */
+/* A clock other than the one that was read around MPI_Init cannot place it. */
 static void other_clocks_know_nothing(void)
 {
     struct ictus_bench *bench = bench_of("hca3-offset@realtime");

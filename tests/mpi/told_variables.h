@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_T's control variables as a test tells them: of whichever library, under any other one. */
+/* MPI_T's control variables as a test defines them: those of any library, under any other one. */
 #ifndef ICTUS_TESTS_MPI_TOLD_VARIABLES_H
 #define ICTUS_TESTS_MPI_TOLD_VARIABLES_H
 
@@ -8,7 +8,7 @@
 
 #include "check_mpi.h"
 
-/* A variable of the library: its values are named in its description, or by an enumeration. */
+/* A variable of the library; its values are named in its description or by an enumeration. */
 struct told {
     const char *name, *description;
     const char *const *values;
@@ -25,7 +25,7 @@ static struct told *told_of(MPI_T_cvar_handle handle)
     return &variables[(uintptr_t)handle / 64 - 1];
 }
 
-/* What the library answers of its variables. */
+/* The functions by which the library describes its variables. */
 int MPI_T_init_thread(int required, int *provided)
 {
     *provided = required;

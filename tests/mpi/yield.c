@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into MPICH jobs of more processes than cores. MPICH (ch4:ucx) waits by polling and
- * never yields, so that a waiting process keeps the core from the one it waits for until its time
- * slice ends: 8 ms a barrier with 4 processes on 2 cores. Yielding where a poll found nothing: 10
- * us. A yield reaches only the processes of one scheduling group, and Linux groups by session
- * (autogroup): preloaded into MPICH's launcher too, this keeps the processes in one session.
+ * Preloaded into MPICH jobs with more processes than cores. MPICH (ch4:ucx) waits by polling and
+ * never yields, so a waiting process keeps the core from the process it waits for until its time
+ * slice ends: 8 ms per barrier with 4 processes on 2 cores. Yielding after a poll that found
+ * nothing brings this to 10 us. A yield affects only processes in the same scheduling group, and
+ * Linux groups processes by session (autogroup). So this is also preloaded into MPICH's launcher,
+ * where it keeps the processes in one session.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -14,7 +15,10 @@
 
 #include "yield.h"
 
-/* The house hides symbols; these must be found before those of libucp and of the C library. */
+/*
+ * The build hides symbols by default; these must be found before those of libucp and of the C
+ * library.
+ */
 #define VISIBLE __attribute__((visibility("default")))
 
 VISIBLE unsigned ucp_worker_progress(void *worker);
@@ -46,7 +50,7 @@ bool test_poll_again(void)
     return worker != 0;
 }
 
-/* A process group of its own is what the launcher needs to signal a process and its children. */
+/* All the launcher needs is a process group, to signal a process and its children. */
 VISIBLE pid_t setsid(void)
 {
     return setpgid(0, 0) == 0 ? getpid() : -1;
