@@ -85,8 +85,8 @@ static const struct model models[MODELS] = {
 };
 
 static const double minimum_delay_ns = 1500.0;
-static const double walk_ns_per_s =
-    1.0; /* random walk of the frequency: 1e-9 per square root of a second */
+/* Random walk of the frequency: 1e-9 per square root of a second. */
+static const double walk_ns_per_s = 1.0;
 
 /* The true offset of the remote clock, whose drift is a random walk. */
 struct truth {

@@ -222,8 +222,8 @@ int main(int argc, char **argv)
         const int some = works_ns[w] < LONG_NS ? calls : calls / LONG_SHARE;
         measure(variants, count, works_ns[w], some, rank, &losses);
     }
-    double lost = losses.beyond_ns /
-                  losses.spent_ns; /* summed over processes: any of them makes a start late */
+    /* Summed over processes: any of them makes a start late. */
+    double lost = losses.beyond_ns / losses.spent_ns;
     MPI_Reduce(rank ? &lost : MPI_IN_PLACE, &lost, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("{\"host_late\": %.6f}\n", lost);

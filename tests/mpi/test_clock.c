@@ -177,8 +177,8 @@ static void bound_processes_are_crowded(void)
     MPI_Bcast(&core, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    int bound = sched_setaffinity(0, sizeof(one), &one) ==
-                0; /* impossible where cores are allotted to processes */
+    /* Impossible where cores are allotted to processes. */
+    int bound = sched_setaffinity(0, sizeof(one), &one) == 0;
     MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "propagate@monotonic", &clock));
     CHECK(clock->crowded || !bound || check_size == 1);

@@ -401,8 +401,8 @@ static void choices_stay_with_communicators(void)
     MPI_Comm own = force(MPI_COMM_WORLD, "bcast", "default", ICTUS_OK);
     CHECK(lib.duplicates == 103);
     release(&own);
-    own = force(chain, "bcast", "default",
-                ICTUS_OK); /* derived from one that already prefers a component */
+    /* Derived from one that already prefers a component. */
+    own = force(chain, "bcast", "default", ICTUS_OK);
     CHECK(lib.duplicates == 204);
     release(&chain);
     release(&own);

@@ -133,8 +133,8 @@ static void pauses_have_their_own_slack(void)
         REQUIRE(state);
         (void)usleep(PAUSE_US);
     }
-    starts_are_common(comm,
-                      1); /* what the previous start needed is learned now, if there was one */
+    /* What the previous start needed is learned now, if there was one. */
+    starts_are_common(comm, 1);
     if (check_rank == 0) {
         CHECK(state->last_gap == GAPS - 1 && state->unlearned_gap == GAPS - 1);
         CHECK(state->next_slack_ns[0] == state->next_slack_ns[1]); /* no such call yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program writes on standard output, as a text. */
+/* What a program writes to standard output, as a string. */
 #ifndef ICTUS_TESTS_UNIT_CAPTURED_H
 #define ICTUS_TESTS_UNIT_CAPTURED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of the daemons share: processes, ports, and one question to an NTP server. */
+/* Shared by the tests of the daemons: processes, ports, and a single query to an NTP server. */
 #ifndef ICTUS_TESTS_DAEMON_H
 #define ICTUS_TESTS_DAEMON_H
 
@@ -52,7 +52,7 @@ static inline int free_port(int type)
     return port;
 }
 
-/* Run a daemon in a child of its own. */
+/* Run a daemon in a child process. */
 static inline pid_t spawn(int (*run)(const void *options), const void *options)
 {
     const pid_t child = fork();
@@ -73,7 +73,7 @@ static inline int run_serve(const void *options)
     return ictus_serve_run(options, NULL) ? 1 : 0;
 }
 
-/* @return its exit code once it was told to end */
+/* @return its exit code after it has been told to end */
 static inline int stop(pid_t child)
 {
     int status = 0;
@@ -82,7 +82,7 @@ static inline int stop(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* One question, in basic mode. @return whether an answer came */
+/* A single query, in basic mode. @return whether a reply came */
 static inline bool ask(int port, struct packet *reply)
 {
     uint8_t bytes[PACKET_MAX];

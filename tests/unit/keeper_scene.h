@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A keeper with sources whose estimates are set by hand, at instants of our own. The linker has it
- * call what is here instead of the clock and the page (--wrap).
+ * A keeper with sources whose estimates are set by hand, at instants that the test chooses. The
+ * linker makes it call the functions here instead of the clock and the page (--wrap).
  */
 #ifndef ICTUS_TESTS_KEEPER_SCENE_H
 #define ICTUS_TESTS_KEEPER_SCENE_H
@@ -12,14 +12,14 @@
 
 static const int64_t second = 1000000000;
 
-/* 2027-01-15 08:00:00 UTC is where the local clock has its zero. */
+/* The local clock is zero at 2027-01-15 08:00:00 UTC. */
 static const int64_t epoch = INT64_C(1800000000000000000);
 
-/* Large; each test starts it over. */
+/* Static because it is large; each test resets it. */
 static struct keeper keeper;
 static struct page page;
 
-/* What the linker has the keeper call: our clock, and what it publishes. */
+/* What the linker makes the keeper call: the clock of the test, and what it publishes. */
 static int64_t now;
 static struct page_clock shown;
 static int shows;
@@ -36,7 +36,7 @@ int64_t __wrap_ictusi_timebase_raw_now(void)
 
 unsigned __wrap_ictusi_timebase_read(struct timebase *base)
 {
-    base->real += 300; /* somebody steers it */
+    base->real += 300; /* something else steers the clock */
     return 0;
 }
 
@@ -53,7 +53,9 @@ void __wrap_ictusi_page_report(struct page_writer *writer, const struct ictus_lo
     told = *status;
 }
 
-/* A good source says so now: the clock is `ahead` of the epoch's line, within `half` to each side.
+/*
+ * A good source now reports that the clock is `ahead` of the epoch's line, within `half` to each
+ * side.
  */
 static void source_say(int i, double ahead_ns, double half_ns)
 {
@@ -94,7 +96,7 @@ static void keeper_begin(int sources)
         s->interval_s = 16.0;
         source_say(i, 0.0, 100.0 + i);
     }
-    /* Beyond the last one there is none, whatever memory holds there. */
+    /* There is no source after the last one, whatever the memory there contains. */
     source_say(sources, 1e9, 1.0);
     keeper.sources[sources].leap = 2;
     keeper.sources[sources].selection = ICTUS_SOURCE_SELECTED;

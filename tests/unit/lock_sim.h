@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A clock and a network in virtual time, with known truth: an oscillator whose frequency walks at
- * random, and exchanges of which each direction takes a base time and an exponential wait.
+ * A clock and a network in virtual time with known truth: an oscillator whose frequency is a random
+ * walk, and exchanges in which each direction takes a base time and an exponential wait.
  */
 #ifndef ICTUS_TESTS_LOCK_SIM_H
 #define ICTUS_TESTS_LOCK_SIM_H
@@ -20,7 +20,7 @@ struct sim {
     double now_s;
     double phase_ns, frequency;    /* remote minus local; ns/s: the truth */
     double walk;                   /* of the frequency, ns/s per root second */
-    double warm, warm_period_s;    /* the room: a sine in the frequency, ns/s */
+    double warm, warm_period_s;    /* temperature: a sine in the frequency, ns/s */
     double base_ns[2], wait_ns[2]; /* there and back */
     double loss;
 };
@@ -39,7 +39,7 @@ static inline void sim_init(struct sim *s, uint64_t seed)
 
 static inline void sim_advance(struct sim *s, double dt)
 {
-    /* Phase and frequency of an integrated random walk, exactly. */
+    /* The exact distribution of phase and frequency of an integrated random walk. */
     const double a = s->walk * sqrt(dt) * ictusi_random_normal(&s->rng);
     const double b = s->walk * sqrt(dt * dt * dt / 12.0) * ictusi_random_normal(&s->rng);
     const double turn = 6.283185307179586 / s->warm_period_s;
@@ -54,7 +54,7 @@ static inline int64_t sim_local(const struct sim *s)
     return (int64_t)llround(s->now_s * 1e9);
 }
 
-/* One exchange now. @return false when it was lost */
+/* One exchange now. @return false if it was lost */
 static inline bool sim_exchange(struct sim *s, struct sample *sample)
 {
     const double there = s->base_ns[0] + s->wait_ns[0] * ictusi_random_exponential(&s->rng);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A memory of words under every order that C11 allows, not only those of this processor: a store
- * adds a message to its place, with what the writer makes known with it; a load takes any message
- * that is not older than what its thread knows of the place. All choices are gone through, one
+ * A model of memory under every order that C11 allows, not only those of this processor. A store
+ * appends a message to its place, together with what the writer makes known with it. A load takes
+ * any message that is not older than what its thread knows of the place. All choices are tried, one
  * after the other.
  *
- * There is one writer, and a reader does not write. So all that a reader can meet while the writer
- * is at work it can also meet after the writer has ended, by taking older messages.
+ * There is one writer, and a reader does not write. So everything that a reader can see while the
+ * writer works can also be seen after the writer has ended, by taking older messages.
  *
- * Who includes it defines ORDERS_PLACES, the words of the memory, and sets model.memory to them.
+ * Files that include this define ORDERS_PLACES, the number of words of the memory, and set
+ * model.memory to them.
  */
 #ifndef ICTUS_TESTS_UNIT_ORDERS_H
 #define ICTUS_TESTS_UNIT_ORDERS_H
@@ -21,37 +22,37 @@
 #include <string.h>
 
 enum {
-    MESSAGES = 8, /* of one place, the first value included */
+    MESSAGES = 8, /* of one place, including the initial value */
     CHOICES = 256
 };
 
-/* The newest message of each place that somebody knows of. */
+/* The newest message of each place that a thread knows of. */
 struct view {
     uint8_t newest[ORDERS_PLACES];
 };
 
 struct message {
     uint64_t value;
-    struct view known; /* to whom takes it */
+    struct view known; /* given to the thread that takes it */
 };
 
 struct thread_state {
     struct view now;
-    struct view taken; /* by relaxed loads: known from the next acquiring fence on */
-    struct view given; /* at the last releasing fence: goes with relaxed stores */
+    struct view taken; /* by relaxed loads; known from the next acquire fence on */
+    struct view given; /* at the last release fence; passed on by relaxed stores */
 };
 
-/* What the model leaves out, to see that each of these is needed. */
+/* Parts that the model leaves out, to show that each of them is needed. */
 enum weakness { WHOLE, NO_WRITERS_FENCE, NO_READERS_FENCE, NO_RELEASE, NO_ACQUIRE };
 
 static struct {
-    const void *memory; /* its addresses only */
+    const void *memory; /* only its addresses are used */
     struct message messages[ORDERS_PLACES][MESSAGES];
     int count[ORDERS_PLACES];
     struct thread_state writer, reader;
     struct thread_state *at_work;
     enum weakness weakness;
-    int choice[CHOICES], choices[CHOICES]; /* taken, of how many */
+    int choice[CHOICES], choices[CHOICES]; /* the choice taken, and the number of choices */
     int depth, known;
 } model;
 
@@ -64,13 +65,13 @@ static void view_join(struct view *view, const struct view *more)
 
 static int model_place(const volatile void *place)
 {
-    /* Underflow is out of range as well. */
+    /* An underflow is out of range as well. */
     const size_t at = ((uintptr_t)place - (uintptr_t)model.memory) / 8;
     REQUIRE(at < (size_t)(ORDERS_PLACES));
     return (int)at;
 }
 
-/* One of count: the next way through is another one. */
+/* Choose one of count; the next run makes another choice. */
 static int model_choose(int count)
 {
     if (count == 1) {
@@ -84,7 +85,7 @@ static int model_choose(int count)
     return model.choice[model.depth++];
 }
 
-/* @return false: all ways have been gone */
+/* @return false if all runs have been made */
 static bool model_next(void)
 {
     model.depth = 0;
@@ -103,7 +104,9 @@ static uint64_t model_load(const volatile void *place, memory_order order)
     const int at = model_place(place);
     struct thread_state *t = model.at_work;
     const int oldest = t == &model.writer ? model.count[at] - 1 : t->now.newest[at];
-    /* Of messages with one value the oldest stands for all: it forbids least of what may follow. */
+    /*
+     * Among messages with equal values the oldest represents all: it restricts later choices least.
+     */
     int different[MESSAGES];
     int count = 0;
     for (int i = oldest; i < model.count[at]; i++) {
@@ -154,7 +157,7 @@ static void model_fence(memory_order order)
     }
 }
 
-/* The writer begins, in a memory where nothing was ever written. */
+/* The writer begins, in a memory to which nothing has been written yet. */
 static void model_start(const void *memory, enum weakness weakness)
 {
     memset(&model, 0, sizeof(model));

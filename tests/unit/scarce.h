@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that ends at one allocation of ictus's own, counted from 1: for ictus_wrap(malloc calloc
- * realloc). */
+/*
+ * Memory runs out at one allocation of ictus itself, counted from 1; for ictus_wrap(malloc calloc
+ * realloc).
+ */
 #ifndef ICTUS_TESTS_SCARCE_H
 #define ICTUS_TESTS_SCARCE_H
 
@@ -8,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The linker puts these in front of what the library asks of the C library; counted from 1. */
+/* The linker redirects the library's allocations here; they count from 1. */
 static atomic_long asked, refused;
 void *malloc_system(size_t size) __asm__("__real_malloc");
 void *malloc_scarce(size_t size) __asm__("__wrap_malloc");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A component of collectives as it looks to who is told places and asks for their names. */
+/* A component of collectives, as it appears to code that looks up the names of its addresses. */
 /* NOLINTBEGIN(readability-identifier-naming): as the MPI library names its functions */
 const char main_loop = 1;
 const char MPI_Pretend = 2;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Envelope and adaptive pair estimator: exactness, guard, honesty, bad input. */
+/*
+ * The envelope and the adaptive pair estimator: exact lines, false stamps, claimed errors, bad
+ * input.
+ */
 #include "core/adaptive.h"
 #include "core/bounds.h"
 #include "core/envelope.h"
@@ -29,7 +32,7 @@ static void simulate(struct rng *rng, const struct world *w, struct stamp *stamp
         double there = sent + 1500.0 + w->jitter * ictusi_random_exponential(rng);
         const double back = there + 1500.0 + w->jitter * ictusi_random_exponential(rng);
         if (ictusi_random_uniform(rng) < w->too_fast) {
-            there -= 1400.0; /* the server's stamp is wrong: seemingly too early */
+            there -= 1400.0; /* the server's stamp is wrong and appears too early */
         }
         stamps[i].sent = w->origin + (int64_t)sent;
         stamps[i].remote = w->origin + w->apart + (int64_t)nearbyint(there + w->drift * there);
@@ -118,7 +121,7 @@ static void envelope_range_contains_every_fitting_line(void)
         CHECK(low <= value + 1e-6 && value <= high + 1e-6);
         CHECK(low <= truth + 1.0 && truth <= high + 1.0);
     }
-    /* A step of the remote clock leaves no line. */
+    /* There is no line if the remote clock steps. */
     for (size_t i = COUNT / 2; i < COUNT; i++) {
         bounds.upper[i] += 1e7;
         bounds.lower[i] += 1e7;
@@ -131,7 +134,7 @@ static void envelope_range_contains_every_fitting_line(void)
     ictusi_bounds_free(&bounds);
 }
 
-/* The mean over all choices of two of sixteen, with repetition, of the smaller. */
+/* The mean of the smaller of two out of sixteen values, over all pairs with repetition. */
 static void least_of_two_is_that_of_all_pairs(void)
 {
     enum { N = 16 };
@@ -168,7 +171,7 @@ static double draw_delay(struct rng *rng, int shape)
     }
 }
 
-/* Draws of 400 delays scatter by what each of them claims. */
+/* The scatter of draws of 400 delays agrees with the error that each of them claims. */
 static void least_delays_scatter_as_claimed(void)
 {
     enum { N = 400, DRAWS = 300 };
@@ -195,8 +198,9 @@ static void least_delays_scatter_as_claimed(void)
 }
 
 /*
- * Bursts at a known slope against the middle between the shortest delays, which is the best where
- * delays pile up at their minimum. It is not much worse there, and better elsewhere.
+ * Bursts with a known slope, compared with the midpoint between the shortest delays. That is the
+ * best estimator if delays accumulate at their minimum. The adaptive one is not much worse there,
+ * and better elsewhere.
  */
 static void offsets_follow_the_foot_of_the_delays(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selection against brute force and the bound against random streams, as tests/fuzz/fuzz_select.c
- * has them, from a seed.
+ * Selection against brute force, and the bound against random streams, as in
+ * tests/fuzz/fuzz_select.c but from a seed.
  */
 #include "../check.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small archives as the OTF2 library writes them: what they define is read, and what is missing is
- * noticed. */
+/*
+ * Small archives as the OTF2 library writes them: their definitions are read, and missing parts are
+ * detected.
+ */
 #include "../check.h"
 
 #include "archive/copy.h"
@@ -21,7 +23,7 @@
 #include <unistd.h>
 
 enum { LOCATIONS = 3, EVENTS = 3, OFFSETS = 3 };
-enum { SILENT = 2 }; /* a location without events, and without a file of them */
+enum { SILENT = 2 }; /* a location without events and without an event file */
 enum { MEMBER_BINARY = 5, MEMBER_DECIMAL = 6, CLASS = 3, INSTANCE = 9 };
 
 static const uint64_t refs[LOCATIONS] = {7, 70000000001, 8};
@@ -100,7 +102,7 @@ static void write_archive(const char *path, const struct clock_offset *offsets)
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
 }
 
-/* What a location says of its clock is read as it was written, in its order. */
+/* The clock offsets of a location are read as they were written, in the same order. */
 static void offsets_are_read(const char *path, const struct clock_offset *offsets)
 {
     struct ictus_why why = {""};
@@ -120,7 +122,9 @@ static void offsets_are_read(const char *path, const struct clock_offset *offset
     ictusi_archive_close(trace);
 }
 
-/* Times, offsets and deviations that no clock has: the archive is refused, and the location named.
+/*
+ * If times, offsets or deviations are impossible for a clock, the archive is refused and the
+ * location named.
  */
 static void offsets_are_judged(void)
 {
@@ -149,7 +153,7 @@ static void offsets_are_judged(void)
     }
 }
 
-/* A metric is a class or an instance of one; its values are in its members' units. */
+/* A metric is a class or an instance of one; its values are in the units of its members. */
 static void metrics_are_read(const char *path)
 {
     struct ictus_why why = {""};
@@ -175,7 +179,7 @@ static void metrics_are_read(const char *path)
     ictusi_archive_close(trace);
 }
 
-/* Whether an archive holds so many events in both locations, and its global definitions. */
+/* Whether an archive has this many events in its two locations, and its global definitions. */
 static int verified(const char *path, uint64_t first, uint64_t second, struct ictus_why *why)
 {
     char anchor[256];
@@ -192,7 +196,7 @@ static void missing_events_are_noticed(const char *path)
     char anchor[256];
     CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
     (void)snprintf(anchor, sizeof anchor, "%s/traces/8.evt", path);
-    FILE *empty = fopen(anchor, "wx"); /* no event is no event, with a file or without */
+    FILE *empty = fopen(anchor, "wx"); /* zero events are the same with or without a file */
     REQUIRE(empty && !fclose(empty));
     CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
     CHECK(verified(path, EVENTS + 1, EVENTS, &why) == ICTUS_ERR_IO);
@@ -201,11 +205,13 @@ static void missing_events_are_noticed(const char *path)
     says(&why, "location 70000000001 is cut off");
     CHECK(verified(path, 0, EVENTS, &why) == ICTUS_ERR_IO);
     (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
-    /* Events that are known to be there are not counted again. */
+    /* Events that are known to exist are not counted again. */
     const struct archive_count sure = {refs[0], EVENTS + 1, true};
     CHECK(ictusi_archive_verify(anchor, &sure, 1, true, &why) == ICTUS_OK);
-    /* Whoever does not write the anchor need not see it yet. Opening none is a leak of the
-     * library's. */
+    /*
+     * A rank that does not write the anchor need not see it yet. Opening a missing one leaks inside
+     * the library.
+     */
     if (!CHECK_SANITIZED) {
         CHECK(ictusi_archive_verify("/nowhere/traces.otf2", &sure, 1, false, &why) == ICTUS_OK);
         CHECK(ictusi_archive_verify("/nowhere/traces.otf2", &sure, 1, true, &why) == ICTUS_ERR_IO);
@@ -225,7 +231,7 @@ static void remove_tree(const char *path)
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The library tells standard error of what is damaged; the test's own words are enough. */
+/* The library reports damage on standard error; the test's own messages are enough. */
 static OTF2_ErrorCode keep_quiet(void *data, const char *file, uint64_t line, const char *function,
                                  OTF2_ErrorCode code, const char *format, va_list arguments)
 {
@@ -238,7 +244,7 @@ static OTF2_ErrorCode keep_quiet(void *data, const char *file, uint64_t line, co
     return code;
 }
 
-/* Cut one file of a new archive after its first half. */
+/* Cut a file of a new archive in half. */
 static void cut(const char *name, const struct clock_offset *offsets, const char *wanted)
 {
     char path[128];
@@ -255,9 +261,9 @@ static void cut(const char *name, const struct clock_offset *offsets, const char
     remove_tree(path);
 }
 
-static ssize_t most_written; /* by one call; 0: as the kernel has it */
+static ssize_t most_written; /* most bytes written by one call; 0: as the kernel decides */
 
-/* The kernel's, which may write less than it was given, as on a disk that is all but full. */
+/* Like the kernel's write(), which may write less than it was given, as on an almost full disk. */
 ssize_t write(int fd, const void *bytes, size_t count)
 {
     const size_t most = (size_t)most_written;
@@ -277,8 +283,10 @@ static void file_is(const char *name, size_t bytes)
     (void)fclose(file);
 }
 
-/* What lies beside an archive comes along whole, however little is written at once; what is not the
- * archive's stays. */
+/*
+ * Files that lie beside an archive are copied completely, however little is written at a time.
+ * Files that do not belong to the archive are not copied.
+ */
 static void companions_are_copied(void)
 {
     enum { BYTES = 150000 };
@@ -312,7 +320,7 @@ static void companions_are_copied(void)
     CHECK(access(partial, F_OK) != 0);
 }
 
-/* An anchor is a file of that name: not a directory of it, nor a file of another name. */
+/* An anchor is a regular file with that name: neither a directory nor a file with another name. */
 static void anchors_are_files(const char *path)
 {
     char file[128], directory[128], within[192], gone[128];
@@ -339,7 +347,7 @@ static void anchors_are_files(const char *path)
     says(&why, "is not an OTF2 anchor file");
 }
 
-/* A copy never becomes its own input, however either is named, nor takes the place of anything. */
+/* A copy never overwrites its own input, however either is named, and never replaces anything. */
 static void copies_need_a_place(const char *path)
 {
     char anchor[128], other[128], gone[128], dangling[128];
@@ -369,7 +377,7 @@ static void copies_need_a_place(const char *path)
     }
 }
 
-/* A directory stands for the one anchor in it, whatever its name; where there are two, for none. */
+/* A directory stands for the only anchor in it, whatever its name; if there are two, for none. */
 static void anchors_are_found(const char *path)
 {
     char anchor[128], other[128], second[128];
@@ -382,7 +390,8 @@ static void anchors_are_found(const char *path)
     CHECK(ictusi_archive_open(path, &trace, &why) != ICTUS_OK);
     CHECK(strstr(why.text, "traces.otf2") != NULL);
     REQUIRE(unlink(second) == 0);
-    CHECK(ictusi_archive_open(path, &trace, &why) != ICTUS_OK); /* other files have its old name */
+    /* The other files have the old name. */
+    CHECK(ictusi_archive_open(path, &trace, &why) != ICTUS_OK);
     CHECK(strstr(why.text, "a.otf2: ") != NULL);
     REQUIRE(rename(other, anchor) == 0);
 }

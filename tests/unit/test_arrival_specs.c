@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Specifications of arrivals: shapes are as they are named, files are replayed or refused; and what
- * patterns and their sizes are called.
+ * Specifications of arrivals: shapes do what their names say, and files are replayed or refused.
+ * Also the names and sizes of patterns.
  */
 #include "../check.h"
 
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files are made in the test's own directory. */
+/* Create a file in the test's own directory. */
 static void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -89,7 +89,7 @@ static void files_are_checked(const char *path)
     arrival_refused("acsending", 3, "did you mean 'ascending'");
 }
 
-/* What a file holds comes again and again, in its order. */
+/* The instances of a file repeat in order. */
 static void files_are_replayed(const char *path)
 {
     enum { PLAYERS = 3, INSTANCES = 2 };
@@ -109,7 +109,7 @@ static void files_are_replayed(const char *path)
         }
         ictusi_arrival_fini(&arrival);
     }
-    struct arrival alone; /* the first of those that are played, and so never late */
+    struct arrival alone; /* the first of the ranks that are played, and so never late */
     REQUIRE(!ictusi_arrival_init(&alone, spec, 0, 1, &why));
     for (int64_t i = 0; i < INSTANCES; i++) {
         CHECK(ictusi_arrival_turn(&alone, i).delay_ns == 0);
@@ -117,7 +117,7 @@ static void files_are_replayed(const char *path)
     ictusi_arrival_fini(&alone);
 }
 
-/* All compute for the gap that is asked for, so nobody has to start before the common instant. */
+/* All ranks compute for the requested gap, so none has to start before the common instant. */
 static void shapes_compute_for_their_gap(void)
 {
     for (int rank = 0; rank < 3; rank++) {
@@ -131,8 +131,9 @@ static void shapes_compute_for_their_gap(void)
 }
 
 /*
- * A file's gaps are as recorded unless another one is asked for, none being one too; and the first
- * arrives just as late as the longest of (gap - delay) needs, by hand from the rows below.
+ * The gaps of a file are as recorded unless another one is requested, including 0. The first
+ * arrival is just as late as the largest (gap - delay) requires, computed by hand from the rows
+ * below.
  */
 static void files_compute_for_their_gaps(const char *path)
 {
@@ -167,7 +168,7 @@ static void files_compute_for_their_gaps(const char *path)
     arrival_refused("late:gap=-1", 3, "gap");
 }
 
-/* Of each number the least and the largest that are allowed are. */
+/* The smallest and the largest allowed value of each number are accepted. */
 static void limits_are_inside(void)
 {
     static const char *const good[] = {"random:seed=0,spread=0,gap=0",
@@ -184,7 +185,7 @@ static void limits_are_inside(void)
     arrival_refused("late:rank=-1", 3, "rank");
 }
 
-/* Without a pattern, and after its end, nobody is delayed. */
+/* Without a pattern, and after it has been released, no process is delayed. */
 static void no_pattern_delays_nobody(void)
 {
     for (int rank = 0; rank < 3; rank++) {
@@ -222,7 +223,7 @@ static void shapes_are_as_named(void)
     }
 }
 
-/* What a pattern is called: the MPI call in small letters, or what a start has begun. */
+/* A pattern is named by the MPI call in lower case, or by what a start call has started. */
 static void operations_are_named(void)
 {
     static const struct {
@@ -245,7 +246,7 @@ static void operations_are_named(void)
     CHECK(!ictusi_pattern_varies(COLLECTIVE_ALLTOALL) && !ictusi_pattern_varies(COLLECTIVE_REDUCE));
 }
 
-/* Of what three members moved: what the count argument was. */
+/* From the bytes that three members moved: the size according to the count argument. */
 static void blocks_are_told(void)
 {
     struct traffic_sums sums = {0};
@@ -261,7 +262,7 @@ static void blocks_are_told(void)
     CHECK(ictusi_pattern_bytes(COLLECTIVE_ALLTOALL, &sums, 3) == 8);
 }
 
-/* Three patterns, of which the second weighs most; the other two weigh the same. */
+/* Three patterns, of which the second has the largest weight and the others have equal ones. */
 static double pattern_weight_of(const void *self, size_t at)
 {
     (void)self;
@@ -279,8 +280,10 @@ static int pattern_make(const void *self, size_t at, struct ictus_arrivals *patt
     return err;
 }
 
-/* What made others wait longest comes first; a site's second pattern has a name of its own; and no
- * name holds what is no text. */
+/*
+ * The pattern with the longest waits comes first, a second pattern of a site has a name of its own,
+ * and names contain only valid text.
+ */
 static void patterns_are_listed(void)
 {
     static const char *const alike[] = {"a.c:1", "a.c:1", "a.c:1"};
@@ -304,8 +307,9 @@ static void patterns_are_listed(void)
 }
 
 /*
- * Of many draws: a mean of half the spread, all of which is reached but never left; and waits whose
- * mean the spread is, cut off at ten times that, so that no repetition is all waiting.
+ * Over many draws: uniform delays have a mean of half the spread, come close to both ends and never
+ * leave it. Exponential delays have the spread as their mean and are cut off at ten times that, so
+ * that no repetition consists of waiting only.
  */
 static void draws_are_as_named(void)
 {
@@ -332,7 +336,7 @@ static void draws_are_as_named(void)
     }
 }
 
-/* However many there are, the upper half is late, an odd one with it. */
+/* The upper half is late for any number of processes, including the middle one of an odd number. */
 static void halves_are_halves(void)
 {
     for (int size = 1; size < 10; size++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrival patterns: what is planted is found, what is written is read, nonsense is refused. */
+/* Arrival patterns: planted ones are found, written ones read back, and bad ones refused. */
 #include "../check.h"
 
 #include "arrival/limits.h"
@@ -25,7 +25,7 @@ static void name(struct ictus_arrivals *a, const char *site)
     a->bytes = 64;
 }
 
-/* Rows of given arrivals, made to count from the first. */
+/* Store a row of given arrivals as offsets from the first one. */
 static void put_row(struct ictus_arrivals *a, int64_t row, const double *instants)
 {
     double least = INFINITY;
@@ -39,7 +39,7 @@ static void put_row(struct ictus_arrivals *a, int64_t row, const double *instant
     a->durations_s[row] = 3e-6 + 1e-9 * (double)row;
 }
 
-/* Rank 2 is late by 100 us, the others differ by noise of 1 us. */
+/* Rank 2 is late by 100 us; the others differ by noise of 1 us. */
 static void plant_straggler(struct ictus_arrivals *a, uint64_t seed)
 {
     struct rng rng;
@@ -70,9 +70,9 @@ static void straggler_is_found(void)
 }
 
 /*
- * Persistence is the share of the variance between ranks, less what chance adds to that, in the sum
- * of both. About the centre of each row rank 0 is at -1, -1, -2 ns and rank 1 at 1, 1, 2 ns: the
- * means' variance is 32 / 9, the ranks' own 1 / 3.
+ * Persistence is the variance between ranks, less what chance adds to it, as a share of the total.
+ * Around the centre of each row, rank 0 is at -1, -1, -2 ns and rank 1 at 1, 1, 2 ns. The variance
+ * of the means is 32 / 9 and that of the ranks 1 / 3.
  */
 static void persistence_is_a_share(void)
 {
@@ -86,7 +86,7 @@ static void persistence_is_a_share(void)
     REQUIRE(!ictus_arrivals_summarize(&a));
     const double between = 32.0 / 9 - 1.0 / 3 / 3;
     CHECK_NEAR(a.persistence, between / (between + 1.0 / 3), 1e-12);
-    /* The latest by half a nanosecond about the centre each time: as persistent as any. */
+    /* Always the latest, by half a nanosecond from the centre: fully persistent. */
     for (int i = 0; i < 3; i++) {
         a.offsets_ns[2 * i] = 0;
         a.offsets_ns[2 * i + 1] = 1;
@@ -96,7 +96,7 @@ static void persistence_is_a_share(void)
     ictus_arrivals_free(&a);
 }
 
-/* Three rows by hand: who came last at the same instant shares it; what is unknown is left out. */
+/* Three rows by hand: ranks that are last together share it, and unknown values are left out. */
 static void summary_is_by_hand(void)
 {
     static const int64_t rows[3][3] = {{0, 4, 4}, {2, 0, 2}, {0, 0, 9}};
@@ -109,7 +109,7 @@ static void summary_is_by_hand(void)
     memcpy(a.offsets_ns, rows, sizeof rows);
     a.errors_ns[1] = 30;
     a.errors_ns[2] = 10;
-    a.duration_s = 7e-6; /* of no single row is it known */
+    a.duration_s = 7e-6; /* it is unknown for every row */
     REQUIRE(!ictus_arrivals_summarize(&a));
     for (int r = 0; r < 3; r++) {
         double square = 0;
@@ -129,7 +129,7 @@ static void summary_is_by_hand(void)
     ictus_arrivals_free(&a);
 }
 
-/* Whoever is always last is so with a share of 1, however the rows' shares are rounded. */
+/* A rank that is always last has a share of 1, however the shares of the rows are rounded. */
 static void shares_stay_shares(void)
 {
     for (int rows = 1; rows <= 60; rows++) {
@@ -147,7 +147,7 @@ static void shares_stay_shares(void)
     }
 }
 
-/* Independent uniform arrivals: nobody is late more often than chance has it. */
+/* Independent uniform arrivals: no rank is late more often than by chance. */
 static void random_order_is_found(void)
 {
     struct ictus_arrivals a;
@@ -171,7 +171,7 @@ static void random_order_is_found(void)
     ictus_arrivals_free(&a);
 }
 
-/* Rank 1 wanders: an autoregressive process of 0.9. */
+/* Rank 1 wanders as an autoregressive process with coefficient 0.9. */
 static void slow_change_is_found(void)
 {
     struct ictus_arrivals a;
@@ -190,13 +190,13 @@ static void slow_change_is_found(void)
     ictus_arrivals_free(&a);
 }
 
-/* Two ranks that take turns at being late: the rows on both sides of a gap are no neighbours. */
+/* Two ranks take turns at being late; rows on both sides of a gap are not neighbours. */
 static void turns_are_found(void)
 {
     enum { TURNS = 8, GAP = 10 };
     for (int gap = 0; gap <= GAP; gap += GAP) {
         struct ictus_arrivals a;
-        REQUIRE(!ictus_arrivals_init(&a, 3, TURNS)); /* and one that is always late */
+        REQUIRE(!ictus_arrivals_init(&a, 3, TURNS)); /* and a third one is always late */
         name(&a, "x.c:3");
         a.instances = TURNS + gap;
         a.calls = gap ? calloc(TURNS, sizeof *a.calls) : NULL;
@@ -210,7 +210,7 @@ static void turns_are_found(void)
         }
         REQUIRE(!ictus_arrivals_summarize(&a));
         for (int r = 0; r < 2; r++) {
-            /* n squares, n - 1 products. */
+            /* n squares and n - 1 products. */
             CHECK_NEAR(a.rank[r].autocorrelation, -(TURNS - 1.0) / TURNS, 1e-12);
         }
         CHECK(isnan(a.rank[2].autocorrelation));
@@ -218,7 +218,7 @@ static void turns_are_found(void)
     }
 }
 
-/* What was released owns nothing, and may be released again. */
+/* A released pattern owns nothing and may be released again. */
 static void released_is_empty(void)
 {
     struct ictus_arrivals a;
@@ -263,7 +263,7 @@ static void written_is_read(void)
     CHECK(memcmp(a.offsets_ns, b.offsets_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK(b.gaps_ns && memcmp(a.gaps_ns, b.gaps_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK_NEAR(b.rank[2].quantiles_ns[3], a.rank[2].quantiles_ns[3], 1e-6);
-    /* The summary alone is a pattern as well: what the statistics of a running job are. */
+    /* A summary alone is also a pattern, like the statistics of a running job. */
     (void)json_object_del(object, "raw_offsets_ns");
     (void)json_object_del(object, "raw_gaps_ns");
     (void)json_object_del(object, "raw_calls");
@@ -338,7 +338,7 @@ static void nonsense_is_refused(void)
             "instance 0: the least offset is 5 ns");
 }
 
-/* Whichever rank it is of, a number that cannot be is refused, and the rank is named. */
+/* An impossible number is refused for every rank, and the message names the rank. */
 static void each_rank_is_looked_at(void)
 {
     static const struct {
@@ -362,7 +362,7 @@ static void each_rank_is_looked_at(void)
     }
 }
 
-/* A name that was shortened would be another pattern's. */
+/* A shortened name could be that of another pattern. */
 static void long_names_are_refused(void)
 {
     char rest[512];
@@ -393,7 +393,7 @@ static void accepted(const char *rest, struct ictus_arrivals *a)
 #define LONGEST "3600000000000" /* an hour */
 #define LONGER "3600000000001"
 
-/* Of each quantity the last value that is right is taken, and the next one refused. */
+/* The last valid value of each quantity is accepted, and the next one is refused. */
 static void limits_are_inside(void)
 {
     struct ictus_arrivals a;
@@ -403,7 +403,7 @@ static void limits_are_inside(void)
     CHECK(a.root == 2 && a.instances == 2 && a.calls && a.calls[0] == 0 && a.calls[1] == 1);
     ictus_arrivals_free(&a);
     refused(ROW ",\"root\":3", "the root must be a rank");
-    accepted(ROW ",\"root\":-4294967295", &a); /* what no rank can be is no root: 1 as an int */
+    accepted(ROW ",\"root\":-4294967295", &a); /* an impossible rank is not a root: 1 as an int */
     CHECK(a.root == -1);
     ictus_arrivals_free(&a);
     refused(TWO_ROWS ",\"instances\":1", "as many as the table has");
@@ -421,7 +421,7 @@ static void limits_are_inside(void)
     accepted(SUMMARY ",\"persistence\":1,\"last\":[0,0,1],\"autocorrelation\":[-1,0,1],"
                      "\"quantiles_ns\":[" SPLIT "," SPLIT ",[4,4,4,4,4,4,4]]",
              &a);
-    CHECK_NEAR(a.spread_ns, 7, 0); /* it is not said: the latest rank's mean */
+    CHECK_NEAR(a.spread_ns, 7, 0); /* not given, so the mean of the latest rank */
     CHECK_NEAR(a.rank[1].quantiles_ns[6], 6, 0);
     ictus_arrivals_free(&a);
     refused(SUMMARY ",\"last\":[0,0,1.1]", "rank 2 are out of range");
@@ -453,7 +453,7 @@ static void instances_are_replayed(void)
             CHECK(delay_of(&a, r, RANKS, false, i) == a.offsets_ns[i * RANKS + r]);
         }
     }
-    /* Twice as many processes: two play each rank. Half as many: every other rank is played. */
+    /* With twice as many processes, two play each rank; with half as many, every second one is. */
     CHECK(delay_of(&a, 5, 2 * RANKS, false, 3) == a.offsets_ns[3 * RANKS + 2]);
     const int64_t *row = &a.offsets_ns[(size_t)3 * RANKS];
     const int64_t least = row[0] < row[2] ? row[0] : row[2];
@@ -461,7 +461,7 @@ static void instances_are_replayed(void)
     ictus_arrivals_free(&a);
 }
 
-/* What is drawn from the model has the pattern's own statistics. */
+/* Draws from the model have the statistics of the pattern. */
 static void model_is_drawn(void)
 {
     struct ictus_arrivals a;
@@ -491,9 +491,9 @@ static void model_is_drawn(void)
 }
 
 /*
- * Of this pattern only means and standard deviations are known. Nobody comes before rank 0, which
- * is always the first, and each rank is as late on average as the pattern says: for rank 3, whose
- * normal distribution is cut at 0, that is 300 (Phi(1) + phi(1)).
+ * Only means and standard deviations of this pattern are known. No rank comes before rank 0, which
+ * is always the first. Each rank is as late on average as in the pattern: for rank 3, whose normal
+ * distribution is cut off at 0, that is 300 (Phi(1) + phi(1)).
  */
 static void summaries_are_drawn(void)
 {
@@ -525,9 +525,9 @@ static void summaries_are_drawn(void)
 }
 
 /*
- * Rank 1 comes 300 ns after rank 0 from 1000 ns of computation, rank 0 from 200 ns: so that both
- * can, the first may arrive 700 ns after the common instant. In the next instance nobody needs a
- * lead but for the longest computation that is replayed.
+ * Rank 1 arrives 300 ns after rank 0 and computes for 1000 ns before; rank 0 computes for 200 ns.
+ * To make room for both, the first arrival is 700 ns after the common instant. In the next
+ * instance, only the limit on replayed computation requires a lead.
  */
 static void computation_is_replayed(void)
 {
@@ -556,7 +556,7 @@ static void computation_is_replayed(void)
             CHECK(track.gaps_ns[i] == (gap < REPLAY_GAP_MAX_NS ? gap : REPLAY_GAP_MAX_NS));
         }
         ictusi_replay_fini(&track);
-        part.gap_ns = 50; /* all the same, and the first needs it whole */
+        part.gap_ns = 50; /* the same for all, and the first needs all of it */
         REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
         CHECK(track.gaps_ns[1] == 50 && track.leads_ns[1] == 50);
         ictusi_replay_fini(&track);
@@ -566,7 +566,7 @@ static void computation_is_replayed(void)
         ictusi_replay_fini(&track);
     }
     a.gaps_ns[0] = 0;
-    a.gaps_ns[1] = 300; /* just what rank 1 comes later by */
+    a.gaps_ns[1] = 300; /* exactly the delay of rank 1 */
     const struct replay_part part = {.rank = 1, .size = PLAYERS, .scale = 1, .gap_ns = -1};
     struct replay_track track;
     REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus at: what is asked of the clock, what is told of the start, and how it ends. */
+/* ictus at: what it asks of the clock, what it reports about the start, and how it ends. */
 #include "../check.h"
 
 #include "main/command.h"
@@ -17,9 +17,9 @@ enum { WORDS = 1500, ENDED_WITH_7 = 7 << 8, KILLED_BY_9 = 9 };
 
 extern const struct command command_at;
 
-/* The linker has the command read this clock, and start on it. */
+/* The linker makes the command read this clock and start on it. */
 static struct {
-    int open, now, run; /* what the calls return */
+    int open, now, run; /* return values of the calls */
     int opened, closed, status, words;
     double tolerance_ns;
     bool use_bound, disk_fills;
@@ -102,7 +102,7 @@ json_t *header_create(const struct header_facts *facts)
     return json_pack("{s:s, s:s}", "type", "header", "command", facts->command);
 }
 
-/* What the command line fills in. */
+/* The options that the command line sets. */
 static char options[1024];
 
 static void *option(const char *name)
@@ -112,7 +112,7 @@ static void *option(const char *name)
             return options + row->offset;
         }
     }
-    REQUIRE(false); /* an option of this name */
+    REQUIRE(false); /* an option with this name */
     return NULL;
 }
 
@@ -130,7 +130,7 @@ static void options_begin(void)
     failure[0] = '\0';
 }
 
-/* Run it with so many words. @return its exit code; what it said is in `errors` */
+/* Run it with this many words. @return its exit code; its messages are in `errors` */
 static int run(int count)
 {
     static char *words[WORDS];
@@ -209,7 +209,7 @@ static void starts_are_kept(void)
     json_decref(lines[1]);
 }
 
-/* The command's own exit code is passed on, and tells of a signal as a shell does. */
+/* The command's own exit code is passed on, and a signal is reported as a shell does. */
 static void ends_are_passed_on(void)
 {
     options_begin();
@@ -218,7 +218,7 @@ static void ends_are_passed_on(void)
     options_begin();
     world.status = KILLED_BY_9;
     CHECK(run(WORDS) == 128 + 9);
-    /* A result that is lost fails what went well, and hides no other failure. */
+    /* A lost result turns success into failure, but does not hide another failure. */
     for (int status = 0; status <= ENDED_WITH_7; status += ENDED_WITH_7) {
         options_begin();
         world.status = status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What waits are blamed on, and since when two locations were in step, in analyses made by hand. */
+/* The causes of waits, and when two locations last synchronised, in analyses made by hand. */
 #include "../check.h"
 
 #include "core/random.h"
 #include "wait_scene.h"
 #include "waits/blame.h"
 
-/* What a path on a location caused; nothing: it is not among the causes. */
+/* The blame of a path on a location; zero if it is not among the causes. */
 static struct blame_row blame_of(const struct blame *blame, uint32_t location, uint32_t path)
 {
     for (uint64_t i = 0; i < blame->count; i++) {
@@ -17,7 +17,7 @@ static struct blame_row blame_of(const struct blame *blame, uint32_t location, u
     return (struct blame_row){.direct = 0};
 }
 
-/* Each location's calls from here on, and that none of the rest has any. */
+/* The calls of each location begin here; the remaining locations have none. */
 static void scene_begin(struct scene *s, uint32_t location)
 {
     for (uint32_t l = location; l <= LOCATIONS; l++) {
@@ -26,9 +26,9 @@ static void scene_begin(struct scene *s, uint32_t location)
 }
 
 /*
- * 1 waits 900 ns for 2, and then begins a call that 0 waits 570 ns for, and leaves it long after 0
- * has gone on. The replay passes that call only once 0 has charged it all the same, so that what
- * 1's own wait is blamed for is passed on to 2.
+ * 1 waits 900 ns for 2 and then begins a call that 0 waits 570 ns for, and leaves it long after 0
+ * has gone on. The replay must pass that call only after 0 has charged it, so that the blame for
+ * 1's own wait is passed on to 2.
  */
 static void blame_is_passed_on(void)
 {
@@ -65,7 +65,7 @@ static void blame_is_passed_on(void)
     REQUIRE(!ictusi_blame_find(&blame, &times, &syncs, NULL));
     CHECK_NEAR(blame.total, 1470, 1e-9);
     CHECK(blame.cyclic == 0 && blame.unattributed == 0);
-    /* 1 spent 20 ns more in the call than 0, beside the 900 that it waited. */
+    /* 1 spent 20 ns more in the call than 0, besides the 900 ns that it waited. */
     CHECK_NEAR(blame_of(&blame, 1, 2).direct, 570 * 20.0 / 920, 1e-6);
     CHECK_NEAR(blame_of(&blame, 2, 4).direct, 900, 1e-6);
     CHECK_NEAR(blame_of(&blame, 2, 4).indirect, 570 * 900.0 / 920, 1e-6);
@@ -75,14 +75,14 @@ static void blame_is_passed_on(void)
     scene_close(&s);
 }
 
-/* Meetings, waits for each other and calls of no consequence, one after the other, by chance. */
+/* Random steps: meetings, waits for each other, and calls without effect. */
 enum { STEPS = 120, STEP_PLAIN, STEP_WAIT, STEP_MEET, STEP_SCAN, STEP_ROOTED };
 
 struct history_step {
     int kind;
-    bool member[LOCATIONS]; /* two of a wait */
+    bool member[LOCATIONS]; /* for a wait, exactly two */
     uint32_t waiter;
-    uint32_t call[LOCATIONS]; /* of a member */
+    uint32_t call[LOCATIONS]; /* by member */
 };
 
 static void steps_draw(struct history_step *steps, struct rng *rng)
@@ -103,9 +103,9 @@ static void steps_draw(struct history_step *steps, struct rng *rng)
 }
 
 /*
- * Calls of each location in its order, waits, and of what is collective the points through which
- * its members enter and leave a node: a scan's listens to another node, what is rooted has one
- * exit.
+ * The calls of each location in order, waits, and, for collective steps, the points at which
+ * members enter and leave a node. The node of a scan depends on another node, and a rooted
+ * operation has one exit.
  */
 struct step_graph {
     uint32_t call_of[2 * LOCATIONS * STEPS], link[2 * LOCATIONS * STEPS];
@@ -180,19 +180,19 @@ static uint32_t step_other(const struct history_step *step)
     return l;
 }
 
-/* The call that a step's waiter waits for. */
+/* The call that the waiter of a step waits for. */
 static uint32_t step_cause(const struct scene *s, const struct history_step *step)
 {
     return partner_at(&s->a.partners, step->call[step->waiter])->call;
 }
 
-/* Whether two calls lie before two others, each in its own location. */
+/* Whether two calls come before two others, each in its own location. */
 static bool point_is_before(struct sync_point a, struct sync_point b)
 {
     return a.own < b.own && a.other < b.other;
 }
 
-/* The calls of a step's wait between two locations; CALL_NONE twice: it is none. */
+/* The calls of the wait of a step between two locations; CALL_NONE twice if there is none. */
 static struct sync_point step_wait(const struct scene *s, const struct history_step *step,
                                    uint32_t own, uint32_t other)
 {
@@ -206,8 +206,8 @@ static struct sync_point step_wait(const struct scene *s, const struct history_s
 }
 
 /*
- * The last wait of the pair that lies before both calls, or the last meeting that does, if the
- * waiter was there later: by trying all.
+ * Found by trying all steps: the last wait of the pair before both calls, or the last meeting
+ * before them if the waiter was there later.
  */
 static struct sync_point step_before(const struct scene *s, const struct history_step *steps, int i)
 {
@@ -233,7 +233,9 @@ static struct sync_point step_before(const struct scene *s, const struct history
     return best;
 }
 
-/* Waits of the steps; of each third the cause is an earlier call, so that waits cross. */
+/*
+ * The waits of the steps. For every third one, the cause is an earlier call, so that waits cross.
+ */
 static void steps_wait(struct scene *s, struct step_graph *g, const struct history_step *steps,
                        struct rng *rng)
 {
@@ -253,7 +255,7 @@ static void steps_wait(struct scene *s, struct step_graph *g, const struct histo
     }
 }
 
-/* Two locations were in step when one waited for the other, and when both left a meeting. */
+/* Two locations synchronise when one waits for the other, and when both leave a meeting. */
 static void waits_know_the_last_step(void)
 {
     static struct step_graph g;

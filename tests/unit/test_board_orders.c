@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The notice board under every interleaving of three processes, and under many of six, which make a
- * tree of two levels. The board's own code runs, each process a fibre that is switched at each of
- * its atomic operations.
+ * The notice board under every interleaving of three processes, and under many interleavings of
+ * six, which form a tree with two levels. The board's own code runs. Each process is a fibre that
+ * is switched at each of its atomic operations.
  *
- * Its words are plain memory: that they may be read and written where they are follows from what
- * the flags make known, by the clocks of a race detector (Lamport 1978, Mattern 1989). Memory that
- * has no races shows no other orders than these interleavings (C11, 5.1.2.4).
+ * The words of the board are plain memory. That they may be read and written where they are follows
+ * from what the flags make known, by the clocks of a race detector (Lamport 1978, Mattern 1989).
+ * Memory without races shows no other orders than these interleavings (C11, 5.1.2.4).
  */
 #include "../check.h"
 
@@ -39,7 +39,7 @@ static void *copy_or_write(void *to, const void *from, size_t bytes);
 
 enum { RANKS = 6, NOTICES = 2 * RANKS, CALLS = 3, STACK = 1 << 16, CHOICES = 4096 };
 
-/* What a process knows of the others: up to which of their steps it is after them. */
+/* What a process knows of the others: the last step of each that happened before it. */
 struct known {
     uint32_t steps[RANKS];
 };
@@ -48,12 +48,15 @@ struct process {
     ucontext_t context;
     struct board board;
     struct known known;
-    const atomic_llong *awaits; /* goes on when the call that it is in is shown there */
-    int reads;                  /* the notice whose words it is looking at, or -1 */
+    const atomic_llong *awaits; /* it continues once its current call is shown there */
+    int reads;                  /* index of the notice whose words it is reading, or -1 */
     bool done;
 };
 
-/* Of a notice: who wrote its words last, when each process read them, what its flag makes known. */
+/*
+ * For a notice: who wrote its words last, when each process read them, and what its flag makes
+ * known.
+ */
 struct history {
     int writer;
     uint32_t written, read[RANKS];
@@ -70,14 +73,14 @@ static struct {
     int size, calls, current;
     enum weakness weakness;
     long races, wrong;
-    int choice[CHOICES], choices[CHOICES]; /* taken, of how many */
+    int choice[CHOICES], choices[CHOICES]; /* the choice taken, and the number of choices */
     int depth, chosen;
-    struct rng *random; /* choices are drawn, or NULL: all are gone through */
+    struct rng *random; /* for random choices; NULL: all choices are tried */
 } model;
 
 static char stacks[RANKS][STACK];
 
-/* 2 * rank for what goes up, and one more for what goes down; -1: no notice's. */
+/* 2 * rank for a notice that goes up, one more for one that goes down; -1: not a notice. */
 static int notice_of(const void *address)
 {
     const uintptr_t at = (uintptr_t)address - (uintptr_t)model.cells;
@@ -102,7 +105,7 @@ static int model_choose(int count)
     return model.choice[model.depth++];
 }
 
-/* Who is next; -1: nobody can go on. */
+/* Who is next; -1: no process can continue. */
 static int model_next_process(void)
 {
     int ready[RANKS];
@@ -115,7 +118,7 @@ static int model_next_process(void)
     return count ? ready[model_choose(count)] : -1;
 }
 
-/* Another process may come before this one's next step. */
+/* Another process may run before the next step of this one. */
 static void model_switch(void)
 {
     const int from = model.current;
@@ -128,7 +131,7 @@ static void model_switch(void)
                       to < 0 ? &model.outside : &model.processes[to].context);
 }
 
-/* The words that this process has looked at since its last step. */
+/* The words that this process has read since its last step. */
 static void note_read(struct process *p)
 {
     if (p->reads >= 0) {
@@ -139,7 +142,7 @@ static void note_read(struct process *p)
     }
 }
 
-/* A look that does not find what it wants has no effect: the process is not ready until it does. */
+/* A load that does not find the expected value has no effect: the process waits until it does. */
 static long long model_load(const atomic_llong *place, memory_order order)
 {
     struct process *p = &model.processes[model.current];
@@ -172,7 +175,7 @@ static void model_store(atomic_llong *place, long long value, memory_order order
     *(volatile long long *)place = value;
 }
 
-/* Nobody may still look at what was there, or have written it unknown to this process. */
+/* No process may still be reading the old words, or have written them without this one knowing. */
 static void model_write(int64_t *words, const int64_t *from)
 {
     const int notice = notice_of(words);
@@ -200,7 +203,7 @@ static void *copy_or_write(void *to, const void *from, size_t bytes)
     return to;
 }
 
-/* Each call has words of its own: the largest one is each process's in turn. */
+/* Each call has words of its own; each process has the largest one in turn. */
 static void process_call(struct process *p, int call)
 {
     int64_t mine[BOARD_WORDS];
@@ -214,7 +217,7 @@ static void process_call(struct process *p, int call)
         all[i] = model.current == 0 ? 1000 * call + i : -1;
     }
     if (model.weakness == NO_ANSWERS) {
-        return; /* as the board is not to be used: nobody knows that its line was read */
+        return; /* the board is misused: no process knows that its line was read */
     }
     CHECK(!ictusi_board_tell(&p->board, all));
     for (int i = 0; i < BOARD_WORDS; i++) {
@@ -256,7 +259,7 @@ static void model_run(void)
     }
     model_switch();
     for (int i = 0; i < model.size; i++) {
-        CHECK(model.processes[i].done); /* nobody waits for ever */
+        CHECK(model.processes[i].done); /* no process waits forever */
     }
 }
 
@@ -273,7 +276,7 @@ static bool model_next_way(void)
     return model.chosen > 0;
 }
 
-/* All ways of so many processes and calls, until one is bad. @return how many were gone */
+/* Try all runs with this many processes and calls, until one fails. @return the number of runs */
 static long go_all_ways(int size, int calls, enum weakness weakness)
 {
     long ways = 0;
@@ -310,7 +313,7 @@ int main(void)
     CHECK(model.races == 0 && model.wrong == 0);
     go_random_ways(RANKS, CALLS, 2000);
     CHECK(model.races == 0 && model.wrong == 0);
-    /* Nothing in it is there for nothing: else this test could not fail. */
+    /* Each part is needed; otherwise this test could not fail. */
     (void)go_all_ways(3, 2, NO_RELEASE);
     CHECK(model.races > 0);
     (void)go_all_ways(3, 2, NO_ACQUIRE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Planted faults among many processes are named, and nobody else is. */
+/* Faults that are planted among many processes are found, and nothing else is. */
 #include "core/checkup.h"
 #include "core/random.h"
 
@@ -13,7 +13,7 @@ enum { SIZE = 60, PARTNERS = 12, PAIRS = SIZE * PARTNERS / 2 };
 
 static const struct checkup_limits limits = {.slow = 1.5, .drift = 50e-6, .step_ns = 2000.0};
 
-/* What is wrong, if anything. */
+/* The planted fault, if any. */
 struct plant {
     int slow, drift, step, silent;
     int link_a, link_b;
@@ -27,7 +27,7 @@ static double delay(struct rng *rng, const struct plant *p, int a, int b)
     return ns + (link ? 30000.0 : 0.0);
 }
 
-/* A clock at a true instant: apart by seconds, up to 10 ppm off. */
+/* A clock at a true instant: offsets of seconds, and up to 10 ppm of drift. */
 static int64_t clock_at(const struct plant *p, int i, double t_s)
 {
     const double drift = (i * 37 % 21 - 10) * 1e-6 + (i == p->drift ? 100e-6 : 0.0);
@@ -44,7 +44,8 @@ static void fill_meetings(const struct plant *p, uint64_t seed, struct checkup_m
         for (int i = 0; i < SIZE; i++) {
             for (int d = 1; d <= PARTNERS / 2; d++) {
                 const int j = (i + d * d) % SIZE;
-                const bool turned = (i + k) % 2 != 0; /* who asks may differ between sweeps */
+                /* The process that asks may differ between sweeps. */
+                const bool turned = (i + k) % 2 != 0;
                 const int a = turned ? j : i;
                 const int b = turned ? i : j;
                 const double t = 0.5 * k + 1e-5 * (double)e;

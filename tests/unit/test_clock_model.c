@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model of clocks by hand: what it predicts between and beyond its knots, how it is scored, the
- * least delays that go with given clocks, which clock shows the time, and what its errors hold.
+ * The model of clocks, checked by hand: its predictions between and beyond knots, its scores, the
+ * least delays for given clocks, which clock shows the time, and its errors.
  */
 #include "../check.h"
 
@@ -50,7 +50,7 @@ static void lines_between_knots(void)
     CHECK(!m.phi && !m.error && m.clocks == 0);
 }
 
-/* The reference's clock shows the time; or, where it wanders, all but its bends do. */
+/* The reference's clock shows the time; if it wanders, everything but its bends is subtracted. */
 static void reference_shows_time(void)
 {
     struct clock_model m;
@@ -70,19 +70,19 @@ static void reference_shows_time(void)
     for (uint32_t k = 0; k < KNOTS; k++) {
         level += m.phi[2 * KNOTS + k];
         slope += m.phi[2 * KNOTS + k] * (k - (KNOTS - 1) / 2.0);
-        for (uint32_t u = 0; u < CLOCKS; u++) { /* clocks keep their differences */
+        for (uint32_t u = 0; u < CLOCKS; u++) { /* the differences between clocks stay */
             CHECK_NEAR(m.phi[u * KNOTS + k] - m.phi[k], planted(u, k) - planted(0, k), 1e-9);
         }
     }
     CHECK_NEAR(level, 0, 1e-9);
     CHECK_NEAR(slope, 0, 1e-9);
-    CHECK(fabs(m.phi[2 * KNOTS + 3]) > 10); /* its bend stays */
+    CHECK(fabs(m.phi[2 * KNOTS + 3]) > 10); /* the bend stays */
     ictusi_clock_model_fini(&m);
 }
 
 /*
- * One pair, a delay in each cell both ways: the path, which differs by direction, and a wait that
- * is 0 in each third cell. What a delay shows is with phi taken off.
+ * One pair with a delay in each cell and direction: the path, which depends on the direction, and a
+ * wait that is 0 in every third cell. Observed delays have phi subtracted.
  */
 static const double path_us[2] = {12, 20};
 
@@ -132,7 +132,7 @@ static void delays_are_seen(void)
     }
     CHECK(ictusi_clock_model_violation(&m) == 0);
     ictusi_clock_model_fini(&m);
-    /* Of each direction the worst violation counts: 3's clock is 50 us ahead. */
+    /* The worst violation of each direction counts: clock 3 is 50 us ahead. */
     model_open(&m);
     pair_seen(&m, -50);
     CHECK_NEAR(ictusi_clock_model_violation(&m), 38, 1e-9);
@@ -146,7 +146,7 @@ static void delays_are_seen(void)
     ictusi_clock_model_fini(&m);
 }
 
-/* Waits only lengthen: D comes to where the shortest delays are, of those that are not left out. */
+/* Waits only lengthen delays, so D becomes the shortest delay that is not left out. */
 static void least_delays_are_found(void)
 {
     struct clock_model m;
@@ -160,7 +160,7 @@ static void least_delays_are_found(void)
     ictusi_clock_model_fini(&m);
 }
 
-/* A fold's scores: of every other pair of cells, by what is left of each delay. */
+/* The scores of a fold: every second pair of cells, judged by the residual of each delay. */
 static uint64_t scores_of_fold(const struct clock_model *m, int fold)
 {
     double score[2 * CELLS];
@@ -190,7 +190,7 @@ static void held_out_delays_are_scored(void)
     m.pairs[0].least[0] = path_us[0];
     m.pairs[0].least[1] = path_us[1];
     CHECK(scores_of_fold(&m, 0) + scores_of_fold(&m, 1) == 2UL * CELLS);
-    CHECK(ictusi_clock_model_score(&m, -1, score, pair_of) == 0); /* none was left out */
+    CHECK(ictusi_clock_model_score(&m, -1, score, pair_of) == 0); /* nothing was left out */
     ictusi_clock_model_fini(&m);
 }
 
@@ -214,7 +214,7 @@ static void medians_and_spreads(void)
     CHECK_NEAR(pair->least[1], path_us[1], 1e-9);
     ictusi_model_spread(&m, pair, 1, -1);
     CHECK_NEAR(pair->spread[1], ictusi_model_median(waits, CELLS), 1e-9);
-    pair->least[1] = 1000; /* all too early: no wait is negative, nor is its scale nothing */
+    pair->least[1] = 1000; /* all are too early: no wait is negative, and the scale is not zero */
     ictusi_model_spread(&m, pair, 1, -1);
     CHECK_NEAR(pair->spread[1], 2 * MODEL_SCATTER, 1e-9);
     const uint32_t count = pair->counts[1];
@@ -225,7 +225,7 @@ static void medians_and_spreads(void)
     ictusi_clock_model_fini(&m);
 }
 
-/* What errors of a solved model hold: more where bounds contradict it, and where clocks bend. */
+/* Errors of a solved model are larger where bounds contradict it and where clocks bend. */
 static void errors_hold(void)
 {
     const struct model_walk lines = {.strength = 0};
@@ -239,22 +239,26 @@ static void errors_hold(void)
     REQUIRE(!ictusi_clock_model_errors(&m, &walk));
     double before[CLOCKS * KNOTS];
     memcpy(before, m.error, sizeof(before));
-    for (uint32_t k = 0; k < KNOTS; k++) { /* the planted clocks, not lines, lie within */
+    for (uint32_t k = 0; k < KNOTS; k++) { /* the planted clocks, which are not lines, lie within */
         const double truth = planted(3, k) - planted(1, k);
         const double found = m.phi[3 * KNOTS + k] - m.phi[KNOTS + k];
         CHECK(fabs(found - truth) <= m.error[KNOTS + k] + m.error[3 * KNOTS + k] + 10);
         CHECK(m.error[KNOTS + k] >= MODEL_SCATTER);
     }
-    /* A bend of clock 0, that nobody talks to, by 40 us at knot 2: a quarter of it, there alone. */
+    /*
+     * A bend of 40 us at knot 2 of clock 0, which has no partner: a quarter of it appears, and only
+     * there.
+     */
     m.phi[2] += 40;
     REQUIRE(!ictusi_clock_model_errors(&m, &walk));
     const double more[KNOTS] = {10, 10, 20, 10, 10};
     for (uint32_t k = 0; k < KNOTS; k++) {
-        CHECK_NEAR(m.error[k] - before[k], more[k] + 1.5, 1.5); /* a step is less sure, too */
+        /* The error of a step is larger too. */
+        CHECK_NEAR(m.error[k] - before[k], more[k] + 1.5, 1.5);
         CHECK_NEAR(m.error[3 * KNOTS + k], before[3 * KNOTS + k], 1e-6);
     }
     m.phi[2] -= 40;
-    /* A delay that contradicts the fit by 300 us in the first cell is in the errors around it. */
+    /* A delay that contradicts the fit by 300 us in the first cell raises the errors around it. */
     m.pairs[0].delays[0][0].y -= 300;
     const double residual = model_residual(&m, &m.pairs[0], 0, 0);
     REQUIRE(!ictusi_clock_model_errors(&m, &walk));
@@ -262,14 +266,14 @@ static void errors_hold(void)
         const double added = m.error[3 * KNOTS + k] - before[3 * KNOTS + k];
         const bool near = k <= 2; /* of position 0.05: knots -1 to 2 */
         CHECK(near ? added > -residual - 2 * MODEL_SCATTER - 20 : added < 100);
-        CHECK_NEAR(m.error[k] - before[k], 0, 20); /* no clock of the pair */
+        CHECK_NEAR(m.error[k] - before[k], 0, 20); /* not a clock of the pair */
     }
     ictusi_clock_model_fini(&m);
 }
 
 /*
- * The mean error of clocks that talk to the reference alone, all alike, at each knot. What talks
- * to nobody else is known as well however many others there are.
+ * The mean error, at each knot, of identical clocks that exchange messages only with the reference.
+ * Their errors do not depend on how many other such clocks there are.
  */
 static void star_errors(uint32_t clocks, const struct model_walk *walk, double mean[KNOTS])
 {
@@ -301,7 +305,10 @@ static void star_errors(uint32_t clocks, const struct model_walk *walk, double m
     ictusi_clock_model_fini(&m);
 }
 
-/* Two clocks' errors are solved for, many clocks' are drawn: the same comes out, but for chance. */
+/*
+ * The errors of two clocks are solved for and those of many are drawn: the results agree within
+ * chance.
+ */
 static void errors_are_drawn_as_solved(void)
 {
     const struct model_walk walks[] = {{.strength = 0}, {.strength = 1e-6}};
@@ -317,8 +324,8 @@ static void errors_are_drawn_as_solved(void)
 }
 
 /*
- * A clock that nobody talks to is known by its offsets alone, ten of 4 us, of which every second
- * one is off the fit by so many of their deviations, the others by as many to the other side.
+ * A clock without messages is known by its ten offsets of 4 us only. Every second one deviates from
+ * the fit by this many standard deviations, and the others by as many to the other side.
  */
 static double offsets_leave(double deviations)
 {
@@ -348,9 +355,10 @@ static double offsets_leave(double deviations)
 }
 
 /*
- * Offsets that leave more than their deviations say are less sure, by the root of what they leave:
- * of ten, less one each for clocks 0 and 2, whose levels nothing else tells. Who agrees by chance
- * is no surer than was declared. Student's weight of two degrees adds half the square of the rest.
+ * Offsets with residuals larger than their deviations are less certain, by the root of the ratio:
+ * of ten, less one each for clocks 0 and 2, whose levels nothing else determines. Agreement by
+ * chance does not make them more certain than declared. Student's weight with two degrees of
+ * freedom adds half the square of the rest.
  */
 static void offsets_are_doubted(void)
 {
@@ -361,7 +369,7 @@ static void offsets_are_doubted(void)
     }
 }
 
-/* Without a message or an offset a level is known to 1 ms, however little clocks wander. */
+/* Without messages or offsets a level is known to 1 ms, however little the clocks wander. */
 static void stiff_walks_know_no_level(void)
 {
     enum { PIECES = 48 };
@@ -374,13 +382,17 @@ static void stiff_walks_know_no_level(void)
     ictusi_clock_model_fini(&m);
 }
 
-/* Five clocks that all talk to each other, both ways, in each cell of time; what each shows. */
+/*
+ * Five clocks that exchange messages with each other both ways in each time cell, and what each
+ * shows.
+ */
 enum { SMALL = 5, SMALL_CELLS = 48, TALKS_US = 20 };
 
 struct small_source {
     struct clock_source source; /* first member */
     struct least_delays delays;
-    double (*shown_us)(uint32_t clock, double share); /* too much, at a share of the run */
+    /* Excess, by the share of the run that has passed. */
+    double (*shown_us)(uint32_t clock, double share);
 };
 
 static int small_observe(struct clock_source *source, struct clock_model *m)
@@ -410,7 +422,7 @@ static int small_observe(struct clock_source *source, struct clock_model *m)
     return ictusi_clock_model_see(m, d, 1e-3);
 }
 
-/* Of the chosen model the furthest that any clock but one at any knot is from the truth, us. */
+/* The largest error of the chosen model, over all clocks except one and all knots, us. */
 static double small_choose_but(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
                                uint32_t but, struct clock_choice *choice)
 {
@@ -455,7 +467,7 @@ static double shown_wrongly(uint32_t clock, double share)
     return 1000.0 * clock - 300.0 * (clock % 2) * share;
 }
 
-/* Clock 3 goes up and down again. */
+/* Clock 3 rises and falls again. */
 static double shown_bent(uint32_t clock, double share)
 {
     return shown_wrongly(clock, share) + (clock == 3 ? 100 * sin(2 * 3.14159265 * share) : 0);
@@ -477,13 +489,13 @@ static void models_are_chosen(void)
     ictusi_clock_choice_fini(&choice);
 }
 
-/* Clock 3 jumps, and the others do not. */
+/* Only clock 3 jumps. */
 static double shown_jumping(uint32_t clock, double share)
 {
     return shown_wrongly(clock, share) + (clock == 3 && share > 0.47 ? 200 : 0);
 }
 
-/* A clock that jumps breaks bounds at both sides of the jump, but bends no other clock. */
+/* A clock that jumps breaks bounds on both sides of the jump, but bends no other clock. */
 static void jumps_bend_no_other(void)
 {
     struct clock_choice choice;
@@ -494,7 +506,7 @@ static void jumps_bend_no_other(void)
     ictusi_clock_choice_fini(&choice);
 }
 
-/* A bound is forbidden to break where messages go both ways, and is as good as a wait where not. */
+/* A bound must hold if messages go both ways; otherwise breaking it counts like a wait. */
 static void steps_pass_as_waits(void)
 {
     struct model_pair pair = {.now = {1, 1}, .spread = {0.5, 0.5}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fit of many clocks: conjugate gradients find what the dense factor finds, draws have the
- * variances of the inverse, delays of pairs that talk are kept as if for all, and the clocks of a
- * thousand processes come out as they were made.
+ * The fit of many clocks: conjugate gradients find the same as the dense factorisation, draws have
+ * the variances of the inverse, the delays of pairs with messages are kept as if for all pairs, and
+ * the planted clocks of a thousand processes are found.
  */
 #include "../check.h"
 
@@ -17,7 +17,7 @@
 
 enum { FEW = 16, EDGES = 40, NB = 2, BLOCK = NB * NB };
 
-/* weight v v' for a random v. */
+/* Add weight v v' for a random v. */
 static void block_add(double *block, double weight, struct rng *rng)
 {
     const double v[NB] = {ictusi_random_normal(rng), ictusi_random_normal(rng)};
@@ -26,7 +26,10 @@ static void block_add(double *block, double weight, struct rng *rng)
     }
 }
 
-/* A ring and chords, of weights that differ ten thousandfold; some tell of one unknown alone. */
+/*
+ * A ring with chords, whose weights differ by a factor of ten thousand; some constrain a single
+ * unknown.
+ */
 static void fill_system(struct normal *s)
 {
     struct rng rng;
@@ -55,7 +58,7 @@ static void test_gradients(void)
     struct normal sparse;
     REQUIRE(!ictusi_normal_init(&dense, FEW, NB, EDGES, true));
     REQUIRE(!ictusi_normal_init(&sparse, FEW, NB, EDGES, false));
-    /* What was there before is forgotten. */
+    /* Previous contents are overwritten. */
     for (int i = 0; i < FEW * BLOCK; i++) {
         dense.own[i] = dense.blocks[i] = dense.right[i / NB] = 7e3;
     }
@@ -73,7 +76,7 @@ static void test_gradients(void)
     for (int i = 0; i < FEW * NB; i++) {
         CHECK_NEAR(sparse.right[i], dense.right[i], 1e-8 * largest);
     }
-    /* What clock 5 is off clock 0 by: by solving, and by drawing. */
+    /* The offset of clock 5 from clock 0, by solving and by drawing. */
     enum { DRAWS = 4000, FIVE = 5 * NB };
     memset(dense.right, 0, dense.n * sizeof *dense.right);
     dense.right[FIVE] = 1;
@@ -94,7 +97,7 @@ static void test_gradients(void)
     ictusi_normal_fini(&sparse);
 }
 
-/* Many pairs share one memory by longer stretches of time, and lose no least delay. */
+/* Many pairs share the memory by using longer cells, and lose no least delay. */
 static void test_coarser_cells(void)
 {
     enum { CLOCKS = 600, SPAN = 4800, CELLS = 48 };
@@ -103,7 +106,7 @@ static void test_coarser_cells(void)
     ictusi_random_seed(&rng, 8, 0);
     REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
-    /* One delay at 100 and one at 150: cells 1 of 48, and 0 of 24. */
+    /* A delay at 100 and one at 150: cell 1 of 48, and cell 0 of 24. */
     ictusi_delays_add(&d, 3, 4, 100, 70);
     ictusi_delays_add(&d, 3, 4, 150, 60);
     ictusi_delays_add(&d, 3, 4, 4799, 50);
@@ -134,9 +137,10 @@ static void test_coarser_cells(void)
 }
 
 /*
- * Three clocks that are thousands of ticks apart, whose offsets do not add up around the loop: what
- * is missing is taken from each pair by the square of its half round trip, plus one tick, however
- * far apart its clocks are. The fourth clock is heard but hears nothing, so it stays where it is.
+ * Three clocks are thousands of ticks apart, and their offsets do not add up around the loop. The
+ * remainder is divided between the pairs by the square of half the round trip plus one tick,
+ * however far apart their clocks are. The fourth clock is heard but hears nothing, so it stays
+ * where it is.
  */
 static void test_constants_weigh_round_trips(void)
 {
@@ -169,7 +173,7 @@ static void test_constants_weigh_round_trips(void)
     ictusi_delays_fini(&d);
 }
 
-/* Knots are joined by straight lines, of which the first and the last go on beyond the knots. */
+/* Knots are joined by straight lines, of which the first and last extend beyond the knots. */
 static void test_between_knots(void)
 {
     enum { CLOCKS = 2, KNOTS = 5 };
@@ -196,7 +200,7 @@ static void test_between_knots(void)
     ictusi_clock_model_fini(&m);
 }
 
-/* What one look shows and the next does not still bounds the clocks, and moves with them. */
+/* What one observation shows and the next does not still bounds the clocks, and moves with them. */
 static void test_bounds_stay(void)
 {
     enum { CLOCKS = 3, KNOTS = 2, CELLS = 12, SECOND = 1000000000 };
@@ -225,7 +229,7 @@ static void test_bounds_stay(void)
     ictusi_delays_fini(&d);
 }
 
-/* What was seen before says nothing of how long messages wait, nor pulls clocks towards it. */
+/* An earlier observation says nothing about waits, and does not pull clocks towards it. */
 static void test_bounds_only(void)
 {
     enum { KNOTS = 2, CELLS = 48, CELL = 1000000, LENGTH = CELLS * CELL };
@@ -239,7 +243,7 @@ static void test_bounds_only(void)
         for (int c = 0; c < CELLS; c++) {
             const int64_t at = (int64_t)c * CELL + CELL / 2;
             const int64_t wait = c * 7 % 5 * (int64_t)100;
-            if (look == 0) { /* all waited for another, that was late */
+            if (look == 0) { /* all waited for another clock that was late */
                 ictusi_delays_add(&d, 0, 1, at, 100000 + 100 * wait);
             } else if (c % 3 == 0) {
                 ictusi_delays_add(&d, 0, 1, at, 1000 + wait);
@@ -260,8 +264,9 @@ static void test_bounds_only(void)
 }
 
 /*
- * Where all pairs take a little longer one way, alike, a chain's far end is off by the sum of it:
- * what is stated there holds that, though what each pair tells of its two clocks is right.
+ * If all pairs take a little longer one way, the error at the far end of a chain is the sum of
+ * these asymmetries. The stated error covers that, although what each pair shows about its two
+ * clocks is right.
  */
 static void test_lean_chain(void)
 {
@@ -288,7 +293,7 @@ static void test_lean_chain(void)
         covered += fabs(m.phi[i] - m.phi[i % KNOTS]) <= m.error[i];
     }
     CHECK(covered >= CHAIN * KNOTS * 93 / 100);
-    /* Errors are those against the clock that shows the time, which is itself right. */
+    /* Errors are relative to the clock that shows the time, which itself has none. */
     CHECK(m.error[0] < m.error[KNOTS] && m.error[KNOTS] < m.error[(CHAIN - 1) * KNOTS] / 10);
     ictusi_clock_model_fini(&m);
     ictusi_delays_fini(&d);
@@ -367,7 +372,7 @@ static double true_ns(uint32_t clock, double position)
     return clock == 0 ? 0 : 100 * offset + 200 * drift * position;
 }
 
-/* Each clock talks to the next one and to two drawn ones, both ways, with waits. */
+/* Each clock exchanges messages both ways with the next one and two random ones, with waits. */
 struct network_source {
     struct clock_source source; /* first member */
     struct least_delays delays;
@@ -422,7 +427,7 @@ static void test_thousand_clocks(void)
         covered += fabs(off) <= model.error[i];
         CHECK(model.error[i] < 2);
     }
-    /* Delays scatter by half a microsecond, and a clock has dozens. */
+    /* Delays scatter by half a microsecond, and a clock has dozens of them. */
     CHECK(sqrt(squares / (KNOTS * (MANY - 1))) < 0.3);
     CHECK(covered > 0.9 * KNOTS * (MANY - 1));
     ictusi_clock_choice_fini(&choice);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The statistics of ictus compare against known values and against simulated truth. */
+/* The statistics of ictus compare, against known values and simulated truth. */
 #include "../check.h"
 #include "results/compare_stats.h"
 
@@ -54,7 +54,9 @@ static void draw(struct rng *rng, double *values, size_t n, double scale, double
     compare_sort(values, n);
 }
 
-/* The interval covers the true ratio in 95 %, and the test finds a difference that is none in 5 %.
+/*
+ * The interval covers the true ratio in 95 % of cases, and the test reports a difference that does
+ * not exist in 5 %.
  */
 static void test_truth(size_t n_a, size_t n_b, double grain)
 {
@@ -80,7 +82,7 @@ static void test_truth(size_t n_a, size_t n_b, double grain)
     CHECK(false_alarms >= 25 && false_alarms <= 75);
 }
 
-/* Values that come four times tell no more than once: a fourth of them counts. */
+/* Values that come four times say no more than once: a quarter of them counts. */
 static void test_dependent(void)
 {
     enum { TRIALS = 1000, ALONE = 16, TOGETHER = 4 };
@@ -108,7 +110,7 @@ static void test_dependent(void)
     CHECK(false_alarms >= 20 && false_alarms <= 75);
 }
 
-/* The resampling by order statistics is the plain bootstrap: same interval, drawn the long way. */
+/* Resampling by order statistics gives the same interval as the plain bootstrap. */
 static void test_plain_bootstrap(size_t n)
 {
     enum { PLAIN = 20000 };
@@ -149,7 +151,7 @@ static void test_intervals(void)
 
 static void test_adjust(void)
 {
-    /* Benjamini and Hochberg's step-up by hand: p(i) n / i, made monotone from the largest */
+    /* Benjamini and Hochberg's step-up by hand: p(i) n / i, made monotone from the largest. */
     const double p[] = {0.01, NAN, 0.04, 0.03, 0.005};
     double adjusted[5];
     compare_adjust(p, adjusted, 5);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ictus compare against simulated truth: launches whose level differs from launch to launch by a
- * known share, with and without a true difference. Equals must not be told apart in more than 5 %
- * of tries, whatever the spread between launches; a slowdown of 5 % must be found in 90 % of them
- * with seven launches a side that differ by 2 %.
+ * known share, with and without a true difference. If there is none, a difference must not be
+ * reported in more than 5 % of tries, whatever the spread between launches. With seven launches per
+ * side that differ by 2 %, a slowdown of 5 % must be found in 90 % of tries.
  */
 #include "../check.h"
 #include "results/compare.h"
@@ -15,7 +15,7 @@ enum { TRIES = 200, SAMPLES = 60 };
 /* The default of --launch-spread. */
 #define ASSUMED 0.18
 
-/* What a launch's object tells. */
+/* What the object of a launch contains. */
 enum tells { RAW, INTERVALS, MEANS };
 
 static int compare_reals(const void *a, const void *b)
@@ -93,7 +93,7 @@ static struct tried try_once(struct rng *rng, int n, int m, double slower, doubl
     return tried;
 }
 
-/* In how many tries a difference is called. */
+/* The number of tries in which a difference is reported. */
 static int count_calls(int n, int m, double slower, double spread, enum tells tells)
 {
     struct rng rng;
@@ -129,7 +129,7 @@ static void test_slowdown(void)
 {
     CHECK(count_calls(7, 7, 1.05, 0.02, INTERVALS) >= TRIES * 9 / 10);
     CHECK(count_calls(7, 7, 1.05, 0.02, MEANS) >= TRIES * 9 / 10);
-    /* What no spread between launches explains is called with one launch as well. */
+    /* A difference that no spread between launches explains is reported even with one launch. */
     CHECK(count_calls(1, 1, 2.0, 0.02, INTERVALS) >= TRIES * 9 / 10);
     CHECK(count_calls(1, 1, 2.0, 0.02, RAW) >= TRIES * 9 / 10);
 }
@@ -146,7 +146,7 @@ static void test_spread(void)
     CHECK(known.spread.freedom == 3 && known.spread.share > 0.002 && known.spread.share < 0.06);
 }
 
-/* The time of a window of messages is no time of a message. */
+/* The time of a window of messages is not the time of a message. */
 static void test_units(void)
 {
     struct ictus_why why;

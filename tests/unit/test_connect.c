@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who happened before whom, in histories made by hand: messages around a gap in the recording,
- * messages to oneself, and collective operations over several ranks and between groups.
+ * The happened-before relation in histories made by hand: messages around a gap in the recording,
+ * messages to oneself, and collective operations on several ranks and between groups.
  */
 #include "../check.h"
 
@@ -12,7 +12,7 @@
 
 enum { LOCATIONS = 12, RANKS_MOST = 3, WORLD = 0, SELF = 1, COMMS = 2 };
 
-/* A process a location, a communicator of the first members of them, and one of each alone. */
+/* One process per location, a communicator of the first ones, and one for each process alone. */
 struct scene {
     struct layout layout;
     struct layout_location locations[LOCATIONS];
@@ -82,8 +82,8 @@ static bool scene_paired(const struct scene *s, uint32_t send, uint32_t receive)
 }
 
 /*
- * Of ten messages one side has recorded the first three and, after a gap, the last four. These are
- * pairs; what the other side has in between is left out.
+ * One side has recorded the first three of ten messages and, after a gap, the last four. These are
+ * paired; what the other side has in between is left out.
  */
 static void ends_around_a_gap_are_paired(bool sender_has_gap)
 {
@@ -114,7 +114,7 @@ static void ends_around_a_gap_are_paired(bool sender_has_gap)
     scene_close(&s);
 }
 
-/* Messages to oneself meet those of the same process, never another's. */
+/* Messages to oneself match those of the same process, never another's. */
 static void self_is_alone(void)
 {
     struct scene s;
@@ -129,7 +129,7 @@ static void self_is_alone(void)
     scene_close(&s);
 }
 
-/* Who is no member of a communicator stands for itself in it, as in a damaged archive. */
+/* A process that is not a member of a communicator stands for itself, as in a damaged archive. */
 static void strangers_stand_for_themselves(void)
 {
     struct scene s;
@@ -143,7 +143,7 @@ static void strangers_stand_for_themselves(void)
     scene_close(&s);
 }
 
-/* A collective call of a communicator of oneself waits for nobody: it is not even kept. */
+/* A collective call on a communicator with one member waits for nobody and is not even stored. */
 static void collectives_of_one_wait_for_nobody(void)
 {
     struct scene s;
@@ -164,14 +164,16 @@ static void collectives_of_one_wait_for_nobody(void)
     scene_close(&s);
 }
 
-/* The graphs of all ranks as one: a node's number is its rank's first plus its own. */
+/*
+ * The graphs of all ranks combined: a node's number is that of its rank's first node plus its own.
+ */
 enum { NODES_OF_RANK = 400, POINTS_OF_RANK = 2 * LOCATIONS, NODES = RANKS_MOST * NODES_OF_RANK };
 
 struct whole {
     struct scene scenes[RANKS_MOST];
     uint32_t enter[LOCATIONS], exit[LOCATIONS];
-    bool before[NODES][NODES]; /* as the earlier node tells */
-    bool after[NODES][NODES];  /* as the later one expects, the earlier first */
+    bool before[NODES][NODES]; /* as the earlier node says */
+    bool after[NODES][NODES];  /* as the later node expects, the earlier first */
 };
 
 static uint32_t whole_node(const struct graph *graph, uint32_t rank, uint32_t node)
@@ -185,7 +187,10 @@ static uint32_t whole_node(const struct graph *graph, uint32_t rank, uint32_t no
     return rank * NODES_OF_RANK + own;
 }
 
-/* A call of the world: group_a: members of the first of two groups, or 0 where there is one. */
+/*
+ * A call on the world. group_a: the number of members of the first of two groups, or 0 for one
+ * group.
+ */
 struct world_call {
     uint32_t ranks, members, group_a;
     uint32_t root; /* among all members; LAYOUT_NONE: none */
@@ -193,7 +198,9 @@ struct world_call {
     const uint32_t *owner;
 };
 
-/* The root as a member names it (MPI 4.1, 6.2.3): between two groups, the other group's rank. */
+/*
+ * The root as a member specifies it (MPI 4.1, 6.2.3): between groups, its rank in the other group.
+ */
 static uint32_t root_named(const struct world_call *call, uint32_t member)
 {
     if (call->root == LAYOUT_NONE) {
@@ -209,7 +216,7 @@ static uint32_t root_named(const struct world_call *call, uint32_t member)
     return root_in_a ? call->root : call->root - call->group_a;
 }
 
-/* One rank's part of it: the points of its members, connected. */
+/* Add the part of one rank: the points of its members, connected. */
 static void whole_add_rank(struct whole *w, uint32_t rank, const struct world_call *made)
 {
     const uint32_t members = made->members;
@@ -252,7 +259,7 @@ static void whole_link(struct whole *w, uint32_t from, uint32_t to, bool told, b
     w->after[from][to] = w->after[from][to] || expected;
 }
 
-/* Points keep no lists: their node's list says both. */
+/* Points have no lists of their own: the list of their node has both directions. */
 static void whole_collect(struct whole *w, uint32_t rank)
 {
     const struct graph *graph = &w->scenes[rank].graph;
@@ -291,9 +298,9 @@ static void whole_reach(const struct whole *w, uint32_t from, bool *reached)
 }
 
 /*
- * Whether a member cannot leave a call before another one has entered it: MPI 4.1, chapter 6. In a
- * rooted operation the root sends or receives; between two groups each hears of the other alone,
- * and of a rooted one only the root of one group and all of the other take part.
+ * Whether a member cannot leave a call before another one has entered it (MPI 4.1, chapter 6). In a
+ * rooted operation the root sends or receives. Between two groups, each group depends only on the
+ * other one; in rooted operations only the root of one group and all of the other take part.
  */
 static bool is_needed(const struct world_call *call, uint32_t from, uint32_t to)
 {
@@ -330,7 +337,7 @@ static void members_wait_for_whom_they_need(const struct world_call *call)
     for (uint32_t from = 0; from < call->members; from++) {
         whole_reach(&w, w.enter[from], reached);
         for (uint32_t to = 0; to < call->members; to++) {
-            /* That one leaves after it entered needs no saying. */
+            /* It is trivial that a member leaves after it has entered. */
             CHECK((!scan && from == to) || reached[w.exit[to]] == is_needed(call, from, to));
         }
     }
@@ -343,7 +350,7 @@ static void collectives_over_ranks(void)
 {
     static const struct {
         uint8_t op;
-        bool rooted, between; /* between: of two groups, too */
+        bool rooted, between; /* between: also with two groups */
     } ops[] = {{COLLECTIVE_SCAN, false, false},    {COLLECTIVE_EXSCAN, false, false},
                {COLLECTIVE_BARRIER, false, true},  {COLLECTIVE_ALLREDUCE, false, true},
                {COLLECTIVE_ALLTOALL, false, true}, {COLLECTIVE_BCAST, true, true},

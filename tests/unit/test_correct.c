@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces of the correction: the hash map, backward amortisation, the fit. */
+/* Parts of the correction: the hash map, backward amortisation, and the fit. */
 #include "../check.h"
 
 #include "causality/backward.h"
@@ -39,8 +39,10 @@ static void test_idmap(void)
     ictusi_idmap_fini(&map);
 }
 
-/* A map says what an array says, whatever was put and taken away before: chains of keys that want
- * the same slot close up, round the end of the table, too. */
+/*
+ * A map agrees with an array after any sequence of insertions and removals. Chains of keys that
+ * want the same slot close up, including around the end of the table.
+ */
 static void test_idmap_histories(void)
 {
     enum { KEYS = 40, STEPS = 20000 };
@@ -76,7 +78,7 @@ static void test_idmap_histories(void)
     }
 }
 
-/* Clock offsets with standard deviations that no recorder means, as damaged archives hold them. */
+/* Clock offsets with standard deviations that no recorder intends, as in damaged archives. */
 static void test_presync_deviations(void)
 {
     const double odd[] = {0, -1, 5e-324, 1e-170, 1e170, INFINITY};
@@ -124,7 +126,7 @@ static void set_point(struct points *points, uint64_t i, int64_t time, int64_t l
     points->note[i].limit = room >= 0 ? time + lead + room : LIMIT_NONE;
 }
 
-/* One jump and no limits: a line of the asked slope up to it. */
+/* One jump and no limits: a line with the requested slope up to it. */
 static void test_ramp(void)
 {
     struct points points;
@@ -143,7 +145,7 @@ static void test_ramp(void)
     ictusi_points_fini(&points);
 }
 
-/* A send in the way breaks the line there; the slope behind it is that of the straight line. */
+/* A send's limit breaks the line there; the slope after it is that of the straight line. */
 static void test_limit(void)
 {
     struct points points;
@@ -160,8 +162,7 @@ static void test_limit(void)
     ictusi_points_fini(&points);
 }
 
-/* The same send is in the way of the ramp, and gets a floor on it; what it receives is not looked
- * at. */
+/* The same send limits the ramp, and gets a lower bound for it; its receive is not considered. */
 static void test_easing(void)
 {
     struct points points;
@@ -178,7 +179,7 @@ static void test_easing(void)
     ictusi_points_fini(&points);
 }
 
-/* Of many forced intervals the largest are listed, these first; two ticks are rounding. */
+/* The largest of many forced intervals are listed first; two ticks are rounding. */
 static void test_forced(void)
 {
     struct forced forced = {.slope = 0.01};
@@ -195,7 +196,7 @@ static void test_forced(void)
     }
 }
 
-/* Whatever the jumps and limits: never below the forward values, above a limit, or out of order. */
+/* For any jumps and limits: never below the forward values, above a limit, or out of order. */
 static void test_random_ramps(void)
 {
     enum { N = 400 };
@@ -229,7 +230,7 @@ static void test_random_ramps(void)
     }
 }
 
-/* Events between two points keep their order, their distinctness, and room for what follows. */
+/* Events between two points keep their order, remain distinct, and leave room for later ones. */
 static void test_clock_map(void)
 {
     static const int64_t times[] = {0, 1000, 3000};
@@ -244,7 +245,7 @@ static void test_clock_map(void)
     free(map.pieces);
 }
 
-/* Through knots at random places; now and then a stamp falls back. */
+/* Lines through knots at random places; stamps occasionally go back. */
 static void test_presync_of_neighbours(void)
 {
     enum { KNOTS = 20, STAMPS = 20000 };
@@ -276,7 +277,7 @@ static void test_presync_of_neighbours(void)
     free(b.pieces);
 }
 
-/* Least delays of clocks that are off by known lines: as messages both ways would show them. */
+/* Least delays of clocks with known lines, as messages both ways would show them. */
 enum { MODEL_CLOCKS = 3, MODEL_SPAN_NS = 1000000000 };
 
 static double true_error(uint32_t clock, double position, double bend)
@@ -286,14 +287,14 @@ static double true_error(uint32_t clock, double position, double bend)
     return offsets[clock] + drifts[clock] * position + (clock == 2 ? bend * sin(6 * position) : 0);
 }
 
-/* A clock_source of delays that are known beforehand. */
+/* A clock_source with known delays. */
 struct known_delays {
     struct clock_source source; /* first member */
     struct least_delays delays;
     double bend;
     double least; /* ns that a message takes */
-    double jump;  /* ns, of the second clock after two fifths of the span */
-    bool one_way; /* nobody sends to a clock of a higher number */
+    double jump;  /* ns, for the second clock after two fifths of the span */
+    bool one_way; /* no clock sends to one with a higher number */
 };
 
 static double true_jump(const struct known_delays *known, uint32_t clock, double position)
@@ -347,7 +348,7 @@ static void run_model(uint32_t clocks, double bend, enum clock_kind kind, double
             CHECK_NEAR(model.phi[u * KNOTS + k], truth, within_us);
         }
     }
-    /* Lines that won are those of all delays, whatever was tried after them: a fit stays there. */
+    /* If lines won, they fit all delays, whatever was tried afterwards: the fit stays there. */
     if (kind == CLOCKS_LINES) {
         double before[MODEL_CLOCKS * KNOTS];
         memcpy(before, model.phi, (uint64_t)clocks * KNOTS * sizeof *before);
@@ -370,8 +371,8 @@ static void test_clock_model(void)
 }
 
 /*
- * No chain of pieces follows a jump, and the bounds that it breaks there must not decide how long
- * messages take everywhere else. Beside the jump the declared error holds.
+ * No chain of pieces can follow a jump, and the bounds that it breaks must not determine how long
+ * messages take everywhere else. Away from the jump, the declared error holds.
  */
 static void test_jump(void)
 {
@@ -396,7 +397,7 @@ static void test_jump(void)
         CHECK(beside || fabs(model.phi[KNOTS + k] - truth) <= error);
         CHECK(beside || error < 10);
     }
-    /* A fit that is declined is what the base may be off by. */
+    /* The base may be wrong by as much as the declined fit says. */
     const double phi = model.phi[KNOTS];
     const double error = model.error[KNOTS];
     ictusi_clock_model_decline(&model);
@@ -408,8 +409,8 @@ static void test_jump(void)
 }
 
 /*
- * Where messages go one way only, nothing but the archive's offsets tells the level. Where these
- * contradict each other or the messages, the error says so.
+ * If messages go one way only, the level is known only from the offsets in the archive. If these
+ * contradict each other or the messages, the error covers that.
  */
 static void run_one_way(double first_lie_us, double last_lie_us, double within_us)
 {
@@ -443,8 +444,8 @@ static void run_one_way(double first_lie_us, double last_lie_us, double within_u
 static void test_one_way(void)
 {
     run_one_way(30, 0, 30);
-    run_one_way(-30, -30, 60); /* beyond what the messages allow */
-    run_one_way(20, -20, 5);   /* the mean: none is to be believed before the other */
+    run_one_way(-30, -30, 60); /* more than the messages allow */
+    run_one_way(20, -20, 5);   /* the mean: neither is more credible */
     run_one_way(0.2, -0.2, 1);
 }
 

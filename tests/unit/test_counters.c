@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters of a traced thread: which ones are recorded, in the order in which they were asked for,
- * and what a sample holds, where the kernel counts only some of them at a time.
+ * The counters of a traced thread: which ones are recorded, in the requested order, and the
+ * contents of a sample if the kernel counts only some of them at a time.
  */
 #include "../check.h"
 
@@ -39,17 +39,17 @@ static int model_getrusage(int who, struct rusage *usage);
 
 struct tracer ictusi_tracer;
 
-/* A kernel that opens what it is told to, and takes so many events into a group. */
+/* A kernel that opens the requested counters, and takes a limited number of events into a group. */
 enum { EVENTS = 64, FIRST_FD = 100 };
 
 static struct {
-    int opened, open; /* so far; at present */
+    int opened, open; /* in total; at present */
     bool is_open[EVENTS];
     uint32_t type[EVENTS];
     uint64_t config[EVENTS];
     int leader[EVENTS];
     int group_room;
-    uint64_t lacks[2]; /* hardware events that it does not know, plus one */
+    uint64_t lacks[2]; /* hardware events that it lacks, plus one */
 } kernel;
 
 static int64_t now_ns;
@@ -116,7 +116,7 @@ static uint64_t counted(uint32_t type, uint64_t config)
     return 1000 * (10 * (uint64_t)type + config + 1);
 }
 
-/* The first group is on all the time, others a quarter of it. */
+/* The first group is always on; others are on for a quarter of the time. */
 static ssize_t model_read(int fd, void *buffer, size_t size)
 {
     uint64_t *words = buffer;
@@ -254,12 +254,15 @@ static bool sample_is(int count, const uint64_t *values)
     return good;
 }
 
-/* Values come in the order of the names, those of events that take turns scaled to all the time. */
+/*
+ * Values are in the order of the names; those of events that take turns are scaled to the full
+ * time.
+ */
 static void samples_hold_values(void)
 {
     static const struct {
         int room;
-        uint64_t second, third; /* how much of the true value is found times 4 */
+        uint64_t second, third; /* four times the share of the true value that is counted */
     } kernels[] = {{16, 1, 1}, {2, 1, 4}, {1, 4, 4}};
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         kernel_begin(kernels[i].room);
@@ -289,7 +292,7 @@ static void samples_hold_values(void)
     CHECK(!(r.after & AFTER_SAMPLE));
 }
 
-/* What cannot be read is 0, and a thread that takes a recorder over opens counters of its own. */
+/* Unreadable values are 0, and a thread that takes over a recorder opens counters of its own. */
 static void failures_are_zero(void)
 {
     kernel_begin(16);
@@ -301,7 +304,7 @@ static void failures_are_zero(void)
     ictusi_tracer_metrics_join(&r);
     CHECK(kernel.opened == 2 && kernel.open == 1);
     ictusi_tracer_metrics_leave(&r);
-    kernel.lacks[0] = PERF_COUNT_HW_CPU_CYCLES + 1; /* it was there, and is gone */
+    kernel.lacks[0] = PERF_COUNT_HW_CPU_CYCLES + 1; /* it was there before */
     ictusi_tracer_metrics_join(&r);
     reads_fail = false;
     r.pos = window;
@@ -310,7 +313,7 @@ static void failures_are_zero(void)
     ictusi_tracer_metrics_leave(&r);
 }
 
-/* Not oftener than asked. */
+/* Not more often than requested. */
 static void samples_are_apart(void)
 {
     kernel_begin(16);
@@ -324,7 +327,7 @@ static void samples_are_apart(void)
         samples += r.pos != before;
         CHECK(now_ns - (int64_t)r.last_sample < 100);
     }
-    CHECK(samples == 9); /* each fourth turn: 120 */
+    CHECK(samples == 9); /* every fourth turn: 120 */
     r.last_sample = 5000;
     now_ns = 5100;
     r.pos = window;

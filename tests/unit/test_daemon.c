@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemons themselves over the loopback interface, with real sockets and stamps, against each
- * other and against servers that misbehave. No privilege is needed and no clock is touched.
+ * The daemons themselves on the loopback interface, with real sockets and stamps, against each
+ * other and against misbehaving servers. No privileges are needed and no clock is changed.
  */
 #include "lock/keeper.h"
 #include "lock/metrics.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a daemon said. */
+/* What a daemon has reported. */
 struct heard {
     int polls, first, accepted, lost, refused, kiss, steps, holdover, interleaved, kernel;
     int violations; /* of the bound: both clocks are this machine's */
@@ -48,7 +48,7 @@ static void on_message(const char *text, void *context)
     (void)snprintf(h->last, sizeof(h->last), "%s", text);
 }
 
-/* A server on a crowded machine answers late: for tests in which no answer is to be lost. */
+/* A server on a crowded machine answers late; for tests in which no answer may be lost. */
 #define PATIENT_S 1.0
 
 static struct ictus_lock_options options_for(struct heard *heard, const char *servers)
@@ -79,7 +79,7 @@ static struct ictus_lock_options options_for(struct heard *heard, const char *se
     return o;
 }
 
-/* What an HTTP client gets. */
+/* What an HTTP client receives. */
 static void fetch(int port, char *text, size_t size)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -97,7 +97,7 @@ static void fetch(int port, char *text, size_t size)
     (void)close(fd);
 }
 
-/* The page that a lock left. */
+/* The page that a lock left behind. */
 static void check_page(int stratum)
 {
     static struct ictus_lock_status status;
@@ -140,7 +140,7 @@ static void test_follow(void)
     struct ictus_lock_options o = options_for(&heard, server);
     follow(&o, &heard, 4);
     CHECK(heard.interleaved >= 6 && heard.kernel >= 6);
-    /* No card here: the kernel's stamps, and a message. */
+    /* There is no card here: the kernel's stamps are used, with a message. */
     o = options_for(&heard, server);
     o.stamps = ICTUS_STAMPS_HARDWARE;
     o.loop = ICTUS_LOCK_FLL;
@@ -156,7 +156,7 @@ static void test_follow(void)
     o.policy = ICTUS_LOCK_TARGET;
     follow(&o, &heard, 4);
     CHECK(heard.interleaved == 0 && heard.kernel == 0);
-    /* As the two above, but of this server alone. */
+    /* Like the two above, but with this server only. */
     (void)snprintf(server, sizeof(server), "127.0.0.1:%d/basic/exchanges=2/tmin=50ms", port);
     o = options_for(&heard, server);
     follow(&o, &heard, 4);
@@ -204,7 +204,7 @@ static void test_at(void)
     ictus_lock_close(lock);
 }
 
-/* A server, a lock on it, a server of that lock, and what it says: the whole chain. */
+/* A server, a lock on it, a server of that lock, and its answers: the whole chain. */
 static void test_chain(void)
 {
     struct heard heard;
@@ -232,7 +232,7 @@ static void test_chain(void)
     }
     CHECK(strstr(text, "\nictus_lock_state 1\n") != NULL);
     CHECK(strstr(text, "\nictus_lock_stratum 4\n") != NULL);
-    /* The name is taken; the reason says by whom. */
+    /* The name is in use, and the message says by which process. */
     CHECK(ictus_lock_run(&o, &why) == ICTUS_ERR_EXISTS);
     CHECK(strstr(why.text, "already kept by process") != NULL);
     struct ictus_serve_options of_lock = serve_options(second);
@@ -251,7 +251,7 @@ static void test_chain(void)
 
 enum mischief { DENY, RATE, UNSYNCHRONISED, NOISE, TWICE, MUTE, JUMP };
 
-/* Answer as a server that behaves like that, for ever. */
+/* Answer like a server that misbehaves in this way, forever. */
 _Noreturn static void misbehave(int fd, enum mischief mischief)
 {
     uint8_t bytes[PACKET_MAX];
@@ -290,7 +290,7 @@ _Noreturn static void misbehave(int fd, enum mischief mischief)
     }
 }
 
-/* The page counts each kind of poll as the log told it. */
+/* The page counts each kind of poll as the log reported it. */
 static void check_counts(const struct heard *heard)
 {
     static struct ictus_lock_status status;
@@ -334,7 +334,7 @@ static int endure(enum mischief mischief, int polls, struct heard *heard)
 static void test_mischief(void)
 {
     struct heard heard;
-    /* "Go away" is obeyed after one question, "slower" by asking 64 s later. */
+    /* A DENY is obeyed after one query, and a RATE by asking again 64 s later. */
     CHECK(endure(DENY, 20, &heard) == ICTUS_ERR_TIMEOUT);
     CHECK(heard.kiss == 1 && heard.polls == 1 && strstr(heard.last, "not be asked again"));
     CHECK(endure(RATE, 1, &heard) == ICTUS_ERR_TIMEOUT);
@@ -345,11 +345,14 @@ static void test_mischief(void)
     CHECK(heard.lost + heard.refused + heard.kiss == heard.polls);
     CHECK(endure(TWICE, 8, &heard) == ICTUS_OK);
     CHECK(heard.accepted >= 4 && heard.violations == 0);
-    /* Four polls are answered, twelve are not: the clock is held over, its bound stays true. */
+    /*
+     * Four polls are answered and twelve are not: the clock is in holdover, and its bound stays
+     * true.
+     */
     CHECK(endure(MUTE, 16, &heard) == ICTUS_OK);
     CHECK(heard.lost >= 10 && heard.holdover >= 5 && heard.violations == 0);
     CHECK(strstr(heard.last, "no answer") != NULL);
-    /* Held for two polls, believed at the third. */
+    /* Held for two polls, and believed at the third. */
     CHECK(endure(JUMP, 12, &heard) == ICTUS_OK);
     CHECK(heard.steps == 1);
     CHECK(strstr(heard.last, "stepped by") != NULL);
@@ -396,12 +399,14 @@ static void test_silent_servers(void)
 {
     struct heard heard;
     struct ictus_why why;
-    /* A name without an address may have one later: it is asked for as long as the daemon runs. */
+    /*
+     * A name without an address may get one later: it is looked up for as long as the daemon runs.
+     */
     struct ictus_lock_options nameless = options_for(&heard, "no.such.host.invalid");
     nameless.polls = 2;
     CHECK(ictus_lock_run(&nameless, &why) == ICTUS_ERR_IO && heard.lost == 2);
     CHECK(strstr(why.text, "cannot resolve 'no.such.host.invalid'") != NULL);
-    /* Nobody answers on a free port. */
+    /* No server listens on a free port. */
     char server[64];
     (void)snprintf(server, sizeof(server), "127.0.0.1:%d", free_port(SOCK_DGRAM));
     struct ictus_lock_options o = options_for(&heard, server);
@@ -442,8 +447,7 @@ static void test_bad_services(void)
     CHECK(ictus_serve_run(&s, NULL) == ICTUS_ERR_ARG);
 }
 
-/* Whom a reference's followers are told to follow: its four letters, in the order of the network.
- */
+/* The reference identifier of a reference clock is its four letters, in network byte order. */
 static void test_reference_names(void)
 {
     const struct ictus_lock_options lock = {.size = sizeof(lock), .tmin_s = 1.0, .tmax_s = 16.0};
@@ -458,7 +462,7 @@ static void test_reference_names(void)
     ictusi_upstream_close(&source);
 }
 
-/* The rest of a slew is an error like any other: the log's bound holds the clock that is shown. */
+/* The rest of a slew counts as error: the logged bound holds for the clock that is shown. */
 static void test_slewing(void)
 {
     static struct keeper keeper;
@@ -480,7 +484,7 @@ static void test_slewing(void)
     CHECK(poll.estimate_ns >= fabs(poll.clock_ns));
 }
 
-/* What a machine that slept leaves: nothing to trust; a clock that others set: all of it. */
+/* After a suspend nothing can be trusted; after the clock was set by others, everything can. */
 static void test_watch(void)
 {
     static struct keeper keeper;

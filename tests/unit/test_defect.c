@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Known hangs and crashes are known for the releases and uses that have them, and for no others. */
+/*
+ * Known hangs and crashes are reported for the releases and uses that have them, and for no others.
+ */
 #include "../check.h"
 #include "bench/defect.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an archive's definitions say of each other: whose node, whose rank, whose members. */
+/* The relations between an archive's definitions: nodes of processes, ranks, members. */
 #include "../check.h"
 
 #include "archive/flush.h"
@@ -20,7 +20,7 @@ enum { WINDOW = 7, ADRIFT = 9 };
 
 static char root[] = "/tmp/ictus-definitions-XXXXXX";
 
-/* Process 1 has two threads, the second one of which is its rank; the last is a GPU's stream. */
+/* Process 1 has two threads, of which the second is its rank; the last location is a GPU stream. */
 static const uint64_t refs[LOCATIONS] = {100, 101, 102, 103, 104};
 static const uint32_t process_of[LOCATIONS] = {10, 11, 11, 12, 13};
 static const uint64_t ranks[] = {100, 102, 103};
@@ -34,7 +34,7 @@ static void places_write(OTF2_GlobalDefWriter *d)
                   {NODE_B, 2, MACHINE},
                   {BOARD, 3, NODE_A},
                   {CIRCLE, 3, LOST},
-                  {LOST, 3, CIRCLE}}; /* a damaged archive's tree may have a circle */
+                  {LOST, 3, CIRCLE}}; /* the tree of a damaged archive may have a cycle */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         OTF2_GlobalDefWriter_WriteSystemTreeNode(d, places[i].self, 0, places[i].class,
                                                  places[i].parent);
@@ -117,8 +117,8 @@ static void archive_write(const char *path, bool damaged)
 }
 
 /*
- * Nodes are those of the class, whatever lies between; where there is none, the outermost place
- * that is reached. They are numbered as processes name them.
+ * A node is the ancestor of the node class, whatever lies between; if there is none, the outermost
+ * ancestor. Nodes are numbered in the order in which processes refer to them.
  */
 static void processes_have_nodes(const struct layout *layout)
 {
@@ -129,7 +129,10 @@ static void processes_have_nodes(const struct layout *layout)
         const struct layout_process *process = &layout->processes[p];
         CHECK(process->ref == 10 + p && process->node == nodes[p]);
         CHECK(process->rank_location == rank_locations[p]);
-        /* Only an accelerator is another's; of processes the word says who started them. */
+        /*
+         * Only an accelerator belongs to another process; for processes, this says who started
+         * them.
+         */
         CHECK(process->creator == (p + 1 == PROCESSES ? 1 : LAYOUT_NONE));
     }
     REQUIRE(layout->location_count == LOCATIONS);
@@ -153,7 +156,7 @@ static void members_are(const struct layout_comm *comm, const uint32_t *wanted, 
     }
 }
 
-/* Members are numbers among those of the paradigm, unless they are said to be locations. */
+/* Members are indices among those of the paradigm, unless they are declared as locations. */
 static void communicators_have_members(const struct trace *trace)
 {
     static const uint32_t world[] = {0, 2, 3}, reversed[] = {3, 0};
@@ -168,7 +171,7 @@ static void communicators_have_members(const struct trace *trace)
     CHECK(lone->self && lone->size_a == 1 && lone->size_b == 0 && !lone->members);
     CHECK(!comms[ictusi_archive_comm(trace, UNKNOWN)].members);
     CHECK(ictusi_archive_comm(trace, 997) == LAYOUT_NONE);
-    /* A window has its communicator's members, but is none itself. */
+    /* A window has the members of its communicator but is not one itself. */
     const uint32_t window = ictusi_archive_window(trace, WINDOW);
     REQUIRE(window != LAYOUT_NONE && window != ictusi_archive_comm(trace, BETWEEN));
     members_are(&comms[window], between, 2, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What 'ictus rtt' and 'ictus drift' say of round trips and offsets that are known. */
+/* What 'ictus rtt' and 'ictus drift' report about known round trips and offsets. */
 #include "../check.h"
 
 #include "clocks/drift_describe.h"
@@ -56,7 +56,7 @@ static double item(const json_t *object, const char *key, size_t i)
     return json_number_value(json_array_get(json_object_get(object, key), i));
 }
 
-/* Bins are closed below; the last one takes all the rest. */
+/* Bins include their lower edge; the last one takes the rest. */
 static void histogram_counts(const json_t *histogram, const double *sorted, size_t n)
 {
     REQUIRE(json_array_size(json_object_get(histogram, "counts")) == BINS);
@@ -73,7 +73,7 @@ static void histogram_counts(const json_t *histogram, const double *sorted, size
     }
 }
 
-/* 100, 200, ... 600000 ns in another order. */
+/* 100, 200, ... 600000 ns in shuffled order. */
 static void trips_are_described(void)
 {
     static double trips[TRIPS], sorted[TRIPS];
@@ -122,7 +122,8 @@ static void trips_are_described(void)
     json_decref(object);
 }
 
-/* A row of costs in microseconds: the minimum of N, and going on until it has not fallen N times.
+/*
+ * A row of costs in microseconds: the minimum of N, and continuing until N in a row were not lower.
  */
 static void costs_are_right(const char *line, const double *sorted)
 {
@@ -141,7 +142,7 @@ static void costs_are_right(const char *line, const double *sorted)
     CHECK_NEAR(shown_costs[4], exchanges, 0.06);
 }
 
-/* The picture below the row: shares that sum up, the fullest bin with the longest bar. */
+/* The histogram below the row: the shares add up, and the fullest bin has the longest bar. */
 static void picture_is_drawn(void)
 {
     static double sorted[TRIPS];
@@ -176,8 +177,10 @@ static void picture_is_drawn(void)
     CHECK_NEAR(share, 100, 0.1);
 }
 
-/* One value again and again has a histogram all the same; few have no rows for more exchanges than
- * there are. */
+/*
+ * A single repeated value has a histogram too; small samples have no rows for more exchanges than
+ * there are.
+ */
 static void equal_trips_are_described(void)
 {
     double trips[] = {300, 300, 300, 300};
@@ -194,7 +197,9 @@ static void equal_trips_are_described(void)
     json_decref(object);
 }
 
-/* Of one trip all quantiles are that one; as many exchanges as there are have a row. */
+/*
+ * With one trip, all quantiles equal it; there is a row for each number of exchanges up to theirs.
+ */
 static void few_trips_are_described(void)
 {
     double trips[] = {700, 300, 400, 500, 600};
@@ -234,7 +239,7 @@ static void few_trips_are_described(void)
     CHECK(bars == 5 && shares == 5 && rows == 3);
 }
 
-/* Windows of 1, 2, 5, ... s that end with all points; each has the line of its points. */
+/* Windows of 1, 2, 5, ... s up to all points; each has the line through its points. */
 static void drift_is_described(double bend)
 {
     static double times[POINTS], offsets[POINTS];
@@ -261,7 +266,8 @@ static void drift_is_described(double bend)
         const json_t *w = json_array_get(windows, i);
         CHECK_NEAR(member(w, "window_s"), ends[i], 1e-9);
         CHECK_NEAR(member(w, "points"), counts[i], 0);
-        /* Of a parabola from 0 on, the line rises as the chord does, which ends at its last point.
+        /*
+         * For a parabola from 0 on, the slope of the line is that of the chord to its last point.
          */
         const double end = 0.5 * (counts[i] - 1);
         CHECK_NEAR(member(w, "slope_ppm"), -12.5 + 1e-3 * bend * end, 1e-9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The discipline, measurement by measurement, against a filter bank written down with matrices as
- * the papers have it; and what it makes of three measurements in a row that do not fit.
+ * The discipline, measurement by measurement, against a filter bank written with matrices as in the
+ * papers; and its reaction to three outliers in a row.
  */
 #include "core/random.h"
 #include "lock/discipline.h"
@@ -20,7 +20,7 @@ struct state {
 };
 
 struct model {
-    struct state bank[BANK], own; /* the last is the classic loops' */
+    struct state bank[BANK], own; /* the last one is for the classic loops */
     double like[BANK];
     double walk, scale, noise, measured, bias, bias2;
     double at_s, last_s, first_s, innovation;
@@ -79,7 +79,7 @@ static void state_correct_best(struct state *s, double z, double noise)
     state_correct(s, z - s->x[0], noise, gain);
 }
 
-/* The mixture by weight: mean, and covariance with what the means scatter. */
+/* The mixture by weight: the mean, and the covariance including the scatter of the means. */
 static void model_blend(struct model *m, enum ictus_lock_loop loop)
 {
     double most = m->like[0], sum = 0.0, walk = 0.0, scale = 0.0;
@@ -129,7 +129,7 @@ static void model_start(struct model *m, double at_s, double z, double noise)
     ictusi_stability_add(&m->told, llround(at_s * 1e9), z, noise);
 }
 
-/* Predict, and let the weights learn from how well each predicted. @return whether it is held */
+/* Predict, and update the weights by how well each predicted. @return whether it is held */
 static bool model_predict(struct model *m, double at_s, double z, double noise)
 {
     const double dt = at_s - m->at_s;
@@ -148,7 +148,7 @@ static bool model_predict(struct model *m, double at_s, double z, double noise)
            fabs(m->innovation) > 3 * sqrt(m->own.p[0][0] + noise * fmax(1, m->scale));
 }
 
-/* The mean innovation over about six, against what it should be by chance. */
+/* The mean innovation over about six measurements, compared with what chance would give. */
 static void model_lean(struct model *m, enum ictus_lock_loop loop, double since, double noise)
 {
     const double expected = (m->own.p[0][0] + noise * m->scale) / 11; /* g / (2 - g) of it */
@@ -231,8 +231,8 @@ static void compare(const struct discipline *d, const struct model *m)
 }
 
 /*
- * An oscillator that runs evenly, then ever faster, seen through noise of 100 ns; each 37th
- * measurement is a millisecond off. Both must agree after each measurement.
+ * An oscillator that runs evenly and then accelerates, seen through noise of 100 ns; every 37th
+ * measurement is off by a millisecond. Both must agree after each measurement.
  */
 static void filters_agree(enum ictus_lock_loop loop, double tconf, uint64_t seed)
 {
@@ -241,7 +241,7 @@ static void filters_agree(enum ictus_lock_loop loop, double tconf, uint64_t seed
     static const struct stability nothing;
     struct rng rng;
     const double ramp = loop == ICTUS_LOCK_ADAPTIVE ? 0.8 : 0.01; /* ns/s each s */
-    const double told = seed % 2 ? 1e4 : 2e3;                     /* ns^2, and 1e4 in truth */
+    const double told = seed % 2 ? 1e4 : 2e3;                     /* ns^2; the truth is 1e4 */
     double at_s = 10.0, truth = 0.0, rate = 3000.0;
     ictusi_random_seed(&rng, seed, 5);
     ictusi_discipline_init(&d, loop, 0.0, tconf);
@@ -269,14 +269,14 @@ static void filters_agree(enum ictus_lock_loop loop, double tconf, uint64_t seed
             compare(&d, &m);
         }
         const double dt = (1 + (i * 7) % 16) / 2.0;
-        rate += i < 80 ? 0 : ramp * dt; /* which the weights must learn */
+        rate += i < 80 ? 0 : ramp * dt; /* the weights must learn this */
         truth += rate * dt;
         at_s += dt;
     }
     CHECK(d.rejected >= 4 && d.steps == 0 && (loop == ICTUS_LOCK_ADAPTIVE) != d.warm);
 }
 
-/* A discipline that has been running: nothing wanders, and its scale is as told. */
+/* A running discipline: nothing wanders, and its noise scale is given. */
 static struct discipline running(double scale)
 {
     struct discipline d;
@@ -291,7 +291,9 @@ static struct discipline running(double scale)
     return d;
 }
 
-/* Measurements at 1, 2 and 4 s that rise by so many ns a second beside the old frequency. */
+/*
+ * Measurements at 1, 2 and 4 s that rise by this many ns per second relative to the old frequency.
+ */
 static enum discipline_event three_in_a_row(struct discipline *d, double turn, double last_ns2)
 {
     static const int64_t at[] = {1, 2, 4};
@@ -311,8 +313,8 @@ static enum discipline_event three_in_a_row(struct discipline *d, double turn, d
 }
 
 /*
- * On a line of another frequency, they are a turn. Their times are -4/3, -1/3 and 5/3 s from their
- * mean, of which the squares are 14/3 s^2 together; the variance that counts is the largest.
+ * On a line with another frequency, they are a turn. Their times are -4/3, -1/3 and 5/3 s from
+ * their mean, with squares that sum to 14/3 s^2; the largest variance counts.
  */
 static void lines_turn(void)
 {
@@ -334,10 +336,10 @@ static void lines_turn(void)
     CHECK_NEAR(d.state.pp, 8.0 / 3 + 8.0 * 25 / 9 / tt, 1e-9);
 }
 
-/* No line, or one of hardly another frequency, or of one that no oscillator has: a step. */
+/* No line, one with nearly the same frequency, or one that no oscillator can have: a step. */
 static void others_step(void)
 {
-    /* 28 / (14/3) + 2 is 8: three times its root. */
+    /* 28 / (14/3) + 2 is 8; three times its root. */
     const double turns[] = {sqrt(72.0) * 0.99, -sqrt(72.0) * 0.99, 0.0, 5.1e5, -5.1e5};
     for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
         struct discipline d = running(0.5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lines delays leave possible, against all lines of a fine grid that are tried one by one: how
- * far apart the bounds are for the best one, and mean and spread of those that keep them.
+ * The lines that delays leave possible, against all lines of a fine grid: the distance between the
+ * bounds for the best line, and the mean and spread of the lines that keep them.
  */
 #include "../check.h"
 
@@ -19,7 +19,7 @@ struct scene {
     struct error_lines lines;
 };
 
-/* Delays of 1000 ticks and more both ways about a line of errors; few cells are near it. */
+/* Delays of 1000 ticks and more both ways around a line of errors; few cells are near it. */
 static void scene_open(struct scene *s, uint64_t seed)
 {
     struct rng rng;
@@ -37,7 +37,7 @@ static void scene_open(struct scene *s, uint64_t seed)
     REQUIRE(!ictusi_error_lines_init(&s->lines, CELLS));
 }
 
-/* How far a line stays from the nearest bound, ticks. */
+/* How far a line stays from the nearest bound, in ticks. */
 static double scene_room(const struct scene *s, double p, double q)
 {
     double least = INFINITY;
@@ -52,7 +52,9 @@ static double scene_room(const struct scene *s, double p, double q)
     return fabs(q - p) <= s->cells.drift ? least : -INFINITY;
 }
 
-/* Every line of a grid: the most room, and the moments of those that have some. */
+/*
+ * All lines of a grid: the largest distance from the bounds, and the moments of the possible ones.
+ */
 static double grid_moments(const struct scene *s, double shrink, struct line_spread *spread)
 {
     const double reach = 4500;
@@ -89,7 +91,7 @@ static void lines_are_those_of_grid(struct scene *s, double shrink)
     struct line_spread plain;
     const double room = grid_moments(s, shrink, &plain);
     const double margin = ictusi_error_lines_margin(&s->lines, &s->cells);
-    CHECK_NEAR(margin / 2, room, 30); /* a step of the grid is 30 */
+    CHECK_NEAR(margin / 2, room, 30); /* the grid has steps of 30 */
     const struct line_spread spread = ictusi_error_lines_spread(&s->lines, shrink);
     for (int k = 0; k < 2; k++) {
         CHECK_NEAR(spread.mean[k], plain.mean[k], 10);
@@ -112,7 +114,7 @@ static void lines_are_found(void)
     }
 }
 
-/* Bounds that contradict each other have to give way until one line is left. */
+/* Bounds that contradict each other are relaxed until one line is left. */
 static void contradictions_are_measured(void)
 {
     struct scene s;
@@ -128,7 +130,10 @@ static void contradictions_are_measured(void)
     ictusi_error_lines_fini(&s.lines);
 }
 
-/* What one instant alone says is said of it alone: elsewhere clocks may have drifted apart. */
+/*
+ * What a single instant shows applies to that instant only: elsewhere clocks may have drifted
+ * apart.
+ */
 static void ends_are_less_sure(void)
 {
     struct scene s;
@@ -140,7 +145,7 @@ static void ends_are_less_sure(void)
     const struct line_spread spread = ictusi_error_lines_spread(&s.lines, 0);
     const double middle = (spread.square[0] + spread.square[1] + 2 * spread.product) / 4;
     CHECK_NEAR(sqrt(middle), 100 / sqrt(3), 10);           /* uniform */
-    CHECK_NEAR(sqrt(spread.square[0]), 750 / sqrt(3), 30); /* the drift alone */
+    CHECK_NEAR(sqrt(spread.square[0]), 750 / sqrt(3), 30); /* from the drift only */
     CHECK(spread.product < 0);
     ictusi_error_lines_fini(&s.lines);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offset estimators and line fits on exchanges whose true offset is known. */
+/* Offset estimators and line fits on exchanges with a known true offset. */
 #include "core/estimator.h"
 #include "core/fit.h"
 #include "core/random.h"
@@ -12,7 +12,9 @@ enum { BURST = 200 };
 
 static const int64_t origins[] = {0, -5000000000, 1700000000000000000, -1700000000000000000};
 
-/* Exchanges every 4 us with delays 1.5 us + exponential jitter; the offset grows by drift. */
+/*
+ * Exchanges every 4 us with delays of 1.5 us + exponential jitter; the offset grows by the drift.
+ */
 static void simulate(struct rng *rng, int64_t origin, int64_t offset, double drift, double jitter,
                      struct stamp *stamps, size_t n)
 {
@@ -26,7 +28,7 @@ static void simulate(struct rng *rng, int64_t origin, int64_t offset, double dri
     }
 }
 
-/* What the offset truly is at a local instant of simulate(). */
+/* The true offset at a local instant of simulate(). */
 static double missed(const struct offset *found, int64_t origin, int64_t offset, double drift)
 {
     const double truth = drift * (double)(found->at - origin);
@@ -74,10 +76,10 @@ static void close_with_jitter(void)
     }
 }
 
-/* The first request of a round may wait for a server that is still busy elsewhere. */
+/* The first request of a round may have to wait for a server that is still busy elsewhere. */
 static void a_late_server_dates_nothing_wrongly(void)
 {
-    /* The remote clock loses 10 ppm against the local one, and both read 0 at once; 1 us a way. */
+    /* The remote clock loses 10 ppm and both are 0 at the same time; each way takes 1 us. */
     struct stamp stamps[3] = {{.sent = 0, .received = 100000000},
                               {.sent = 100001000, .received = 100003000},
                               {.sent = 100004000, .received = 100006000}};
@@ -95,7 +97,9 @@ static void a_late_server_dates_nothing_wrongly(void)
     CHECK(low > -2000.0);
 }
 
-/* However a slow exchange's delay was shared between the two ways, the truth is within the bounds.
+/*
+ * However the delay of a slow exchange is divided between the two directions, the truth is within
+ * the bounds.
  */
 static void a_slow_exchange_is_bounded(void)
 {
@@ -160,7 +164,7 @@ static void fit_is_exact_far_from_zero(void)
     }
 }
 
-/* The 95 % interval from the residuals covers what it should, at the anchor and 10 s later. */
+/* The 95 % interval from the residuals has its coverage at the anchor and 10 s later. */
 static void fit_knows_its_error(void)
 {
     enum { TRIALS = 4000, POINTS = 30 };
@@ -186,7 +190,7 @@ static void fit_knows_its_error(void)
     CHECK_NEAR((double)covered[1] / TRIALS, 0.94, 0.02);
 }
 
-/* Bounds of a burst hold however long a process was off its core; a step leaves none. */
+/* The bounds of a burst hold however long a process was off its core; a step leaves no interval. */
 static void a_burst_proves_an_interval(void)
 {
     struct stamp stamps[3] = {
@@ -197,7 +201,7 @@ static void a_burst_proves_an_interval(void)
     CHECK(low <= 0.0 && low >= -1005.0 && high >= 0.0 && high <= 905.0);
     struct offset found;
     REQUIRE(!ictusi_estimator_offset_skampi(stamps, 3, &found));
-    /* The last exchange's lower bound belongs to some instant of 21 ms: 200 ppm of it. */
+    /* The lower bound of the last exchange applies to any instant of 21 ms: 200 ppm of that. */
     CHECK(found.half_width_ns > 2000.0 && found.half_width_ns < 6000.0);
     stamps[2].remote += 1000000000;
     stamps[2].received += 10;
@@ -207,7 +211,7 @@ static void a_burst_proves_an_interval(void)
     CHECK(ictusi_estimator_offset_interval(stamps, 0, 0, 0, &low, &high) == ICTUS_ERR_SAMPLES);
 }
 
-/* Two clocks of 200 ppm each, in opposite directions, did not step; ones of 500 ppm did. */
+/* Two clocks with 200 ppm each in opposite directions did not step; with 500 ppm they did. */
 static void two_drifts_are_no_step(void)
 {
     for (int ppm = -1000; ppm <= 1000; ppm += 100) {

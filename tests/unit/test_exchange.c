@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchanges with a peer that answers from a script: how many there are, and what ends them. */
+/* Exchanges with a scripted peer: how many there are, and what ends them. */
 #include "exchange/exchange.h"
 
 #include "../check.h"
@@ -9,21 +9,24 @@
 
 enum { REQUEST = 1, REPLY = 2, PEER = 3, LENGTH_MAX = 2 }; /* the tags of exchange.c */
 
-/* The peer, and what it saw of us; one clock, which both read, moves on with each reading. */
+/*
+ * The peer, and what it has seen from this process; both read one clock, which each reading
+ * advances.
+ */
 static struct {
     int64_t now;
-    int asks;         /* requests that it still makes, where we are the server */
-    int fails;        /* so many messages from now one cannot be sent or received; 0: none */
-    int sent;         /* messages that we sent */
-    int synchronous;  /* of them, by a synchronous send */
-    int patient;      /* messages that we waited for without blocking */
-    int delay;        /* such a message is not there when we look for it so often */
-    int looks, rests; /* how often we looked in vain, and let others use the core */
-    int64_t *awaited; /* where that message is to come, and how it comes */
+    int asks;         /* requests that it still makes if this process is the server */
+    int fails;        /* this message from now on cannot be sent or received; 0: none */
+    int sent;         /* messages that this process sent */
+    int synchronous;  /* those sent by a synchronous send */
+    int patient;      /* messages that were waited for without blocking */
+    int delay;        /* tests until such a message is there */
+    int looks, rests; /* unsuccessful tests, and yields of the core */
+    int64_t *awaited; /* where that message goes, and how it arrives */
     int awaited_words, awaited_tag;
-    int lengths[2];            /* the last one's that we sent, that we received */
-    int64_t words[LENGTH_MAX]; /* the last one that we sent */
-    int64_t answered;          /* what the last reply held */
+    int lengths[2];            /* of the last message sent, and received */
+    int64_t words[LENGTH_MAX]; /* of the last message sent */
+    int64_t answered;          /* contents of the last reply */
 } peer;
 
 static int64_t peer_clock(const struct source *source)
@@ -48,7 +51,7 @@ static int peer_hears(const void *words, int n, int to, int tag)
     return MPI_SUCCESS;
 }
 
-/* A reply with its time, or a request, of which the one after the last says that it is over. */
+/* A reply with its time, or a request; the one after the last says that it is over. */
 static int peer_says(int64_t *words, int n, int from, int tag)
 {
     CHECK(from == PEER && (tag == REQUEST || tag == REPLY) && n >= 1 && n <= LENGTH_MAX);
@@ -118,7 +121,7 @@ int PMPI_Test(MPI_Request *request, int *done, MPI_Status *status)
     return peer_says(words, peer.awaited_words, PEER, peer.awaited_tag);
 }
 
-/* Of the C library, whose one would let nobody know. */
+/* Replaces that of the C library, which could not be observed. */
 int sched_yield(void)
 {
     peer.rests++;
@@ -132,7 +135,8 @@ static struct exchange exchange_new(void)
     return x;
 }
 
-/* Netgauge's burst is over at its maximum, however much there would be to gain; the peer is told.
+/*
+ * Netgauge's burst ends at its maximum, however much there would be to gain, and the peer is told.
  */
 static void bursts_stop_at_their_maximum(void)
 {
@@ -145,7 +149,7 @@ static void bursts_stop_at_their_maximum(void)
     }
 }
 
-/* And before, once so many exchanges in a row were no better than the best. */
+/* It ends earlier once this many exchanges in a row were no better than the best. */
 static void bursts_stop_when_content(void)
 {
     struct exchange x = exchange_new();
@@ -153,9 +157,9 @@ static void bursts_stop_when_content(void)
     CHECK(ictusi_exchange_ping_until(&x, PEER, 100, &rule) == ICTUS_OK);
     CHECK(x.started == 4 && rule.unimproved == 3);
     CHECK(peer.words[1] == 0);
-    /* The first was as good as any: what was sent, answered and received, in this order. */
+    /* The first was as good as any: sent, answered and received, in this order. */
     CHECK(rule.best.sent == 1 && rule.best.remote == 2 && rule.best.received == 3);
-    /* A longer way out than back would look like an offset. */
+    /* Messages of unequal length there and back would look like an offset. */
     CHECK(peer.lengths[0] == peer.lengths[1]);
 }
 
@@ -173,7 +177,7 @@ static void pairs_are_counted_and_ordered(void)
     CHECK(peer.synchronous == 0 && peer.patient == 0);
 }
 
-/* A server answers with its line's reading, and until it is told that it is over. */
+/* A server answers with the reading of its line until it is told that the exchange is over. */
 static void servers_answer_by_their_line(void)
 {
     const struct line line = ictusi_line_make(0, 5000, 0.0, 0.0);
@@ -190,7 +194,7 @@ static void servers_answer_by_their_line(void)
     CHECK(peer.lengths[0] == peer.lengths[1]);
 }
 
-/* Where cores are scarce nobody blocks; where the algorithm asks for it sends are synchronous. */
+/* Nothing blocks where cores are scarce, and sends are synchronous if the algorithm wants that. */
 static void ways_are_followed(void)
 {
     struct stamp stamps[3];
@@ -199,12 +203,12 @@ static void ways_are_followed(void)
     x.synchronous = true;
     CHECK(ictusi_exchange_ping(&x, PEER, 3, stamps) == ICTUS_OK);
     CHECK(peer.patient == 3 && peer.synchronous == 3);
-    /* A message that is not there yet is looked for again, and its sender may need this core. */
+    /* A message that is not there yet is tested for again, and its sender may need this core. */
     CHECK(!peer.awaited && peer.looks == 9 && peer.rests == peer.looks);
     CHECK(stamps[2].remote == peer.answered && stamps[2].received > stamps[2].remote);
 }
 
-/* Whichever message fails, the exchange ends there, as an error of MPI, and sends no more. */
+/* Whichever message fails, the exchange ends there with an MPI error and sends nothing more. */
 static void failures_end_it(void)
 {
     const struct line line = ictusi_line_identity();

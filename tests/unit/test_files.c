@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tracer notes of MPI-IO: names that stand in one field, how a file was opened, where its
- * operations are and how much they move, from their beginning to their end. MPI is played here.
+ * What the tracer records of MPI-IO: names that fit into one field, how a file was opened, and
+ * where operations are and how much they move, from beginning to end. MPI is simulated here.
  */
 #include "../check.h"
 
@@ -24,7 +24,7 @@ static int model_type_size(MPI_Datatype type, MPI_Count *bytes);
 struct tracer ictusi_tracer;
 struct real_mpi ictusi_real;
 
-/* What the library says. */
+/* What the library answers. */
 static MPI_Offset model_position;
 static int model_fails;
 static char logged[8192];
@@ -43,7 +43,7 @@ static int model_get_position(MPI_File file, MPI_Offset *offset)
     return model_fails & 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* A view that shows each second byte, from the thousandth on. */
+/* A view that shows every second byte, beginning at the thousandth. */
 static int model_get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset *byte)
 {
     (void)file;
@@ -95,7 +95,7 @@ static struct recorder recorder_here(void)
         .pos = window, .comm = MPI_COMM_WORLD, .comm_info = &world, .next_request = 7, .thread = 2};
 }
 
-/* Handles are never followed: any two values do. */
+/* Handles are never dereferenced, so any two values will do. */
 static MPI_File file_handle(int i)
 {
     return (MPI_File)(uintptr_t)(16 * (i + 1));
@@ -170,7 +170,7 @@ static void files_come_and_go(void)
     CHECK(recorded(RECORD_FILE_DELETE, 0, 2, 0, 0, 0));
 }
 
-/* Of file 0, which has a position; file 1 has none that one could ask for. */
+/* File 0 has a position; file 1 has none that could be queried. */
 static void operations_have_places(void)
 {
     const uint64_t id = UINT64_C(2) << 48 | 7;
@@ -220,7 +220,7 @@ static void operations_end(void)
     ictusi_tracer_note_io_done(&r, file_handle(0), 0, NULL);
     ictusi_tracer_note_split(&r, file_handle(0), 0, MPI_SUCCESS);
     CHECK(r.pos == window);
-    /* A split collective's number is kept until its end, once. */
+    /* The number of a split collective is kept until its end, and used once. */
     ictusi_tracer_note_split(&r, file_handle(0), 12, MPI_SUCCESS);
     CHECK(recorded(RECORD_IO_ISSUED, 0, 0, 12, 0, 0));
     r = recorder_here();

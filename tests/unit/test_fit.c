@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines through a few offsets, and what is known of their errors: worked out on paper. */
+/* Lines through a few offsets, and their errors, checked by hand. */
 #include "../check.h"
 
 #include "core/fit.h"
@@ -19,7 +19,7 @@ static struct offset point_at(double s, int64_t offset, double frac, double half
                            .rtt_min_ns = 1000.0};
 }
 
-/* In any order the line is anchored at the last instant. */
+/* In any order, the line is anchored at the last instant. */
 static void points_on_a_line(void)
 {
     const struct offset points[] = {point_at(2, 120, 0.25, 5), point_at(0, 100, 0.25, 5),
@@ -38,7 +38,7 @@ static void points_on_a_line(void)
     CHECK(!ictusi_fit_ols(points, 3, &line, NULL));
 }
 
-/* Residuals -1, 2, -1 ns: their variance is 6 ns^2 with one degree of freedom. */
+/* Residuals of -1, 2, -1 ns have a variance of 6 ns^2 with one degree of freedom. */
 static void residuals_are_the_noise(void)
 {
     const struct offset points[] = {point_at(0, 0, 0, 50), point_at(1, 3, 0, 50),
@@ -55,7 +55,7 @@ static void residuals_are_the_noise(void)
     CHECK_NEAR(error.bound_ns, 41.0, 1e-9);
 }
 
-/* A point that weighs as much as two is two; a factor common to all is none. */
+/* A point with double weight counts as two; a common factor of all weights changes nothing. */
 static void weights_count(void)
 {
     const struct offset twice[] = {point_at(0, 0, 0, 9), point_at(1, 6, 0, 9), point_at(2, 6, 0, 9),
@@ -68,7 +68,7 @@ static void weights_count(void)
     REQUIRE(!ictusi_fit_wls(twice, weights, 3, &two, &error_one));
     CHECK_NEAR((double)one.offset + one.frac, (double)two.offset + two.frac, 1e-9);
     CHECK_NEAR(one.slope, two.slope, 1e-18);
-    /* Means 1.25 and 4.5; sums of squares 2.75, 7.5 and 27: what is left is 27 - 7.5^2 / 2.75. */
+    /* Means 1.25 and 4.5; sums of squares 2.75, 7.5 and 27; the residual is 27 - 7.5^2 / 2.75. */
     CHECK_NEAR(two.slope, 7.5 / 2.75 * 1e-9, 1e-18);
     const double rest = 10.0 * (27.0 - 7.5 * 7.5 / 2.75);
     const double noise = rest / (40.0 / 3.0);
@@ -79,7 +79,7 @@ static void weights_count(void)
     CHECK(ictusi_fit_wls(twice, nothing, 3, &one, NULL) == ICTUS_ERR_SAMPLES);
 }
 
-/* Of one or two points only their widths speak, as uniform distributions. */
+/* With one or two points the errors come from their widths, as of uniform distributions. */
 static void few_points(void)
 {
     const struct offset points[] = {point_at(0, 7, 0.5, 3), point_at(4, 15, 0.5, 6)};
@@ -101,7 +101,7 @@ static void few_points(void)
     CHECK_NEAR(error.bound_ns, 6.0, 1e-9);
 }
 
-/* At one instant there is no slope; two nanoseconds apart there is one. */
+/* Points at one instant have no slope; points two nanoseconds apart do. */
 static void points_without_a_spread(void)
 {
     struct offset points[] = {point_at(0, 10, 0, 3), point_at(0, 20, 0, 3)};
@@ -117,7 +117,9 @@ static void points_without_a_spread(void)
     CHECK_NEAR(line.slope, 10.0 / 4.0, 1e-9);
 }
 
-/* The point that says most: a wide one at the anchor, or a narrow one that drifts cannot spoil. */
+/*
+ * The best point sets the bound: a wide one at the anchor, or a narrow one that drift cannot spoil.
+ */
 static void bounds_are_of_the_best_point(void)
 {
     const struct line line = ictusi_line_make(START, 100, 0.0, 0.0);
@@ -131,7 +133,7 @@ static void bounds_are_of_the_best_point(void)
     CHECK_NEAR(ictusi_fit_bound(&line, both, 2), 23.0, 1e-6);
 }
 
-/* Asymmetry: 3 % of the shortest round trip; wander: 1 % of it, new after 0.3 s. */
+/* Asymmetry: 3 % of the shortest round trip. Wander: 1 % of it, renewed after 0.3 s. */
 static void paths_are_admitted(void)
 {
     struct offset points[] = {point_at(0.3, 0, 0, 1), point_at(0, 0, 0, 1), point_at(0.1, 0, 0, 1)};

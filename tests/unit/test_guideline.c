@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verdicts on series of known truth. */
+/* Verdicts on series with known truth. */
 #include "bench/guideline.h"
 
 #include <ictus/error.h>
@@ -21,7 +21,9 @@ static double uniform(uint64_t *state)
     return (double)(*state >> 11) / 9007199254740992.0;
 }
 
-/* Rounds whose level jumps up to three times, as on a machine that moves its cores about. */
+/*
+ * Rounds whose level jumps up to three times, as on a machine that moves processes between cores.
+ */
 static void make(struct turns *series, double scale, uint64_t seed, uint64_t levels)
 {
     double values[EACH];
@@ -60,15 +62,15 @@ static void truth_is_found(void)
         CHECK(slower.p_adjusted < 0.05 && slower.ratio.rounds == ROUNDS);
         const struct guideline_result faster = compare(0.7, seed, &limits);
         CHECK(faster.state == GUIDELINE_HOLDS && faster.verdict.p > 0.999);
-        /* Surely slower, but by less than is tolerated. */
+        /* Certainly slower, but within the tolerance. */
         CHECK(compare(1.02, seed, &limits).state == GUIDELINE_HOLDS);
-        /* One launch: what the next one may show differently is not told. */
+        /* One launch says nothing about how the next one may differ. */
         CHECK(compare(1.3, seed, &assuming).state == GUIDELINE_OPEN);
         CHECK(compare(2.0, seed, &assuming).state == GUIDELINE_VIOLATED);
     }
 }
 
-/* With nothing to find, p is uniform: about one in ten below a tenth. */
+/* Without a difference p is uniform: about one in ten is below 0.1. */
 static void chance_is_told(void)
 {
     int below = 0;
@@ -90,7 +92,7 @@ static double normal(uint64_t *state)
     return sum;
 }
 
-/* How often launches that differ by a share are called a violation at 5 %. */
+/* How often launches that differ by a share are reported as a violation at 5 %. */
 static int count_violations(size_t launches, double factor, double spread, uint64_t *state)
 {
     enum { TRIES = 400, MOST = 7 };
@@ -124,7 +126,7 @@ static void launches_are_judged(void)
     CHECK(count_violations(1, 1.8, 0.1, &state) >= 90);
 }
 
-/* Rounds that resemble the one before tell less than as many that do not. */
+/* Rounds that resemble the previous ones say less than as many independent ones. */
 static void drift_is_told(void)
 {
     struct turns steady;
@@ -163,7 +165,7 @@ static void empty_rounds_do_not_count(void)
     CHECK(result.ratio.rounds == 1);
     CHECK_NEAR(result.verdict.factor, 2.0, 1e-12);
     CHECK(result.state == GUIDELINE_OPEN); /* one round shows no error */
-    /* All values alike in both: no difference. */
+    /* Equal values in both: no difference. */
     turns_fini(&one);
     REQUIRE(!turns_init(&one));
     REQUIRE(!turns_add(&one, b, 3));
@@ -173,8 +175,10 @@ static void empty_rounds_do_not_count(void)
     turns_fini(&other);
 }
 
-/* Sets of ten runs of which nine say the same, in %, where a set begins anew or each run follows
- * the one before. */
+/*
+ * The percentage of sets of ten runs in which nine agree, if each set starts anew or each run
+ * follows the previous one.
+ */
 static int count_agreeing(double factor, double spread, bool follow, uint64_t *state)
 {
     enum { SETS = 100, RUNS = 10 };
@@ -210,7 +214,7 @@ static enum guideline_state judge_after(double factor, enum turns_before before)
     return result.state;
 }
 
-/* At the very limit runs on their own cannot agree; each after the one before, they do. */
+/* At the limit itself, independent runs cannot agree; runs that follow each other do. */
 static void findings_stay(void)
 {
     uint64_t state = 11;
@@ -220,7 +224,7 @@ static void findings_stay(void)
         CHECK(count_agreeing(factor, 0.02, true, &state) >= 95);
     }
     CHECK(count_agreeing(limit, 0.05, true, &state) >= 90);
-    /* What is clear is said whatever was said before. */
+    /* A clear result does not depend on the previous verdict. */
     CHECK(judge_after(1.6, TURNS_NOT_SLOWER) == GUIDELINE_VIOLATED);
     CHECK(judge_after(1.4, TURNS_NOT_SLOWER) == GUIDELINE_OPEN);
     CHECK(judge_after(1.4, TURNS_UNKNOWN) == GUIDELINE_VIOLATED);

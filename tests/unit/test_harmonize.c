@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One process of a common start, told what the clock shows, what the others report and when a wait
- * ends: what it tells them, when it leaves, and what it says of that follow. Without MPI, whose two
- * calls are answered here.
+ * One process of a common start. The test defines what the clock shows, what other processes report
+ * and when a wait ends, and checks what the process tells them, when it leaves, and what it
+ * reports. MPI's two calls are simulated here.
  */
 #include "harmonize/state.h"
 #include "sync/wait.h"
@@ -16,11 +16,11 @@ enum {
     RESYNC,    /* words to rank 0 */
     SHORTFALL, /* how much too short the last slack was */
     LATENESS,
-    DEADLINE = 0, /* words from it */
+    DEADLINE = 0, /* words from rank 0 */
     SLACK,
     RESYNCS,
     WORDS = 3,
-    READ_NS = 10, /* a reading of the clock; it shows the end of it */
+    READ_NS = 10, /* a reading of the clock, which shows its end */
     SLACK_NS = 20000,
     TOLERANCE_NS = 1000,
     AHEAD_NS = 70000, /* of the global clock */
@@ -30,20 +30,20 @@ enum {
 static struct harmonize_state state;
 static struct ictus_clock clock_here;
 
-/* The clock, what others say, and what was asked of them. */
+/* The clock, what other processes report, and what was sent to them. */
 static struct {
     int64_t now;
     bool stepped;
     int64_t elapsed_ns;        /* since the last synchronisation */
     int64_t others[WORDS];     /* the largest words of the other processes */
-    int64_t from_first[WORDS]; /* rank 0's answer where this process is another one */
-    int64_t overshoot_ns;      /* a wait ends so long after its deadline */
-    int others_late;           /* so many repeated starts find somebody else late */
+    int64_t from_first[WORDS]; /* rank 0's answer, if this process is another one */
+    int64_t overshoot_ns;      /* a wait ends this long after its deadline */
+    int others_late;           /* number of repeated starts in which another process is late */
     int waits, reduces, bcasts, resyncs;
-    int64_t told[CALLS_MAX][WORDS]; /* each time */
+    int64_t told[CALLS_MAX][WORDS]; /* in each call */
     int64_t went[CALLS_MAX][WORDS];
     int resync_error, reduce_error, bcast_error;
-    bool retrying; /* what is reduced is who was late */
+    bool retrying; /* the reduction is about who was late */
 } world;
 
 static int64_t clock_read(const struct source *source)
@@ -133,7 +133,9 @@ int __wrap_PMPI_Bcast(void *words, int count, MPI_Datatype type, int root, MPI_C
 }
 /* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
-/* A process that has not started yet. sigma_ns: of its clock, which was 100 right after its sync.
+/*
+ * A process that has not started yet. sigma_ns is that of its clock, which was 100 just after its
+ * synchronisation.
  */
 static void begin(int rank, double sigma_ns, double slack_s)
 {
@@ -189,7 +191,7 @@ static void the_instant_is_a_slack_ahead(void)
     const struct ictus_harmony harmony = start();
     CHECK(world.reduces == 1 && world.bcasts == 1 && world.waits == 1);
     CHECK(world.told[0][SHORTFALL] == INT64_MIN && world.told[0][LATENESS] == INT64_MIN);
-    const int64_t slack = state.next_slack_ns[GAPS - 1]; /* the first for a long time */
+    const int64_t slack = state.next_slack_ns[GAPS - 1]; /* the first start for a long time */
     CHECK(world.went[0][SLACK] == slack && !world.went[0][RESYNCS]);
     CHECK(harmony.deadline.ns == world.went[0][DEADLINE] && harmony.attempts == 1);
     CHECK(harmony.deadline.ns == 1000000000 + 2 * READ_NS + AHEAD_NS + slack);
@@ -200,7 +202,7 @@ static void the_instant_is_a_slack_ahead(void)
     CHECK_NEAR(harmony.bound_ns, 5e5, 1e-9);
 }
 
-/* What another process is told holds for it. */
+/* The answer that another process gets applies to it. */
 static void others_follow_the_first(void)
 {
     begin(1, 100.0, 0.0);
@@ -213,13 +215,13 @@ static void others_follow_the_first(void)
     CHECK_NEAR(harmony.margin_ns, 3000 - READ_NS, 0);
     CHECK_NEAR(harmony.lateness_ns, TOLERANCE_NS, 0);
     CHECK(harmony.flag);
-    /* It tells how short of it the slack fell, and how late it was. */
+    /* It reports by how much the slack was too short, and how late it was. */
     world.from_first[DEADLINE] = world.now + AHEAD_NS + 500;
     world.overshoot_ns = TOLERANCE_NS + 1;
     harmony = start();
     CHECK(world.told[0][SHORTFALL] == -(3000 - READ_NS) && world.told[0][LATENESS] == TOLERANCE_NS);
     CHECK(!harmony.flag && world.waits == 1);
-    /* A deadline that has passed is not waited for. */
+    /* A process does not wait for a deadline that has passed. */
     world.from_first[DEADLINE] = world.now + AHEAD_NS - 300;
     harmony = start();
     CHECK(!world.waits);
@@ -237,8 +239,8 @@ static void clocks_are_mended_in_time(void)
 {
     const double tolerance = TOLERANCE_NS;
     static const struct {
-        double sigma, then; /* of the clock now, and right after its synchronisation */
-        double elapsed_s;   /* since; it took 10 ms */
+        double sigma, then; /* of the clock now, and just after its synchronisation */
+        double elapsed_s;   /* since then; it took 10 ms */
         bool wanted;
     } cases[] = {{1.01, 0.1, 0.11, true}, {1.01, 0.1, 0.09, false}, {0.99, 0.1, 10, false},
                  {1.51, 1.0, 0.11, true}, {1.49, 1.0, 10, false},   {1.0, 0.1, 10, false}};
@@ -262,7 +264,9 @@ static void clocks_are_mended_in_time(void)
     }
 }
 
-/* After work the words go twice; the first time nobody waits, and only the second one is a start.
+/*
+ * After work the words are exchanged twice; nobody waits the first time, and only the second one is
+ * a start.
  */
 static void work_is_followed_by_a_rehearsal(void)
 {
@@ -278,10 +282,10 @@ static void work_is_followed_by_a_rehearsal(void)
     CHECK(world.reduces == 2 && state.rehearsals == 2 && state.stats.calls == 2);
     CHECK(!world.resyncs && state.stats.late == 0 && harmony.flag);
     CHECK(harmony.deadline.ns == world.went[1][DEADLINE]);
-    /* What the start before needed is told and learned once. */
+    /* What the previous start needed is reported and learned once. */
     CHECK(world.told[0][SHORTFALL] != INT64_MIN && world.told[1][SHORTFALL] == INT64_MIN);
     CHECK(state.slack[GAPS - 1].count == 1 && state.slack[GAPS - 1].recent[0] == (double)needed);
-    (void)start(); /* right after it */
+    (void)start(); /* immediately afterwards */
     CHECK(world.reduces == 1 && state.rehearsals == 2);
     begin(1, 100.0, 0.0);
     world.from_first[RESYNCS] = 1;
@@ -289,7 +293,9 @@ static void work_is_followed_by_a_rehearsal(void)
     CHECK(world.reduces == 2 && state.rehearsals == 1 && !world.resyncs);
 }
 
-/* Whoever wants it: all do it, once, and what the start before needed is not told twice. */
+/*
+ * If any process wants it, all synchronise, once; what the previous start needed is not repeated.
+ */
 static void one_process_is_enough(void)
 {
     begin(0, 100.0, 1e-5);
@@ -305,7 +311,7 @@ static void one_process_is_enough(void)
     CHECK(world.resyncs == 1 && world.reduces == 2 && state.stats.resyncs == 1);
 }
 
-/* Neither a deadline beyond any slack nor an end of the wait before it can be true. */
+/* A deadline beyond any slack, or a wait that ends before its deadline, cannot be right. */
 static void mistrust_leads_to_a_sync(void)
 {
     const int64_t longest = 100000000 + SLACK_NS;
@@ -330,7 +336,7 @@ static void mistrust_leads_to_a_sync(void)
     CHECK(!world.told[0][RESYNC]);
 }
 
-/* Rank 0 learns what each start needed, once the next one has begun, by the time since the last. */
+/* Rank 0 learns what each start needed when the next one begins, by the time since the last. */
 static void slacks_are_learned(void)
 {
     static const struct {
@@ -356,7 +362,7 @@ static void slacks_are_learned(void)
             next[gap] = (int64_t)ictusi_slack_next(&expected[gap]);
         }
         CHECK(state.last_gap == calls[i].gap && world.went[0][SLACK] == next[calls[i].gap]);
-        /* The one that was least ready of all. */
+        /* That of the process that was least ready. */
         needed = last_slack + (calls[i].shortfall_ns > -margin ? calls[i].shortfall_ns : -margin);
         gap = last_gap;
         last_slack = world.went[0][SLACK];
@@ -382,7 +388,7 @@ static struct ictus_harmony retry(int retries, int others_late, int64_t overshoo
     return harmony;
 }
 
-/* Repeated while any process is late, so often at most; the start that counts is four slacks on. */
+/* Repeated while any process is late, up to a limit; the start that counts is four slacks later. */
 static void late_starts_are_repeated(void)
 {
     static const struct {
@@ -444,7 +450,7 @@ static void statistics_are_kept(void)
     world.overshoot_ns = -800;
     (void)start();
     CHECK(!ictus_harmonize_stats(MPI_COMM_SELF, &stats));
-    CHECK_NEAR(stats.skew_ns, 600, 1e-9); /* early is not late */
+    CHECK_NEAR(stats.skew_ns, 600, 1e-9); /* early does not count as late */
     CHECK(ictus_harmonize_stats(MPI_COMM_NULL, &stats) == ICTUS_ERR_ARG);
     CHECK(ictus_harmonize_stats(MPI_COMM_SELF, NULL) == ICTUS_ERR_ARG);
     CHECK(!ictus_harmonize_clock(MPI_COMM_SELF, &clock) && clock == &clock_here);

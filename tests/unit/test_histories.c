@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error histories of clocks: which clocks there are, that what is drawn has the deviations that the
- * archive tells, and how it is read between knots.
+ * Error histories of clocks: which clocks there are, that draws have the deviations that the
+ * archive states, and how they are interpolated between knots.
  */
 #include "../check.h"
 
@@ -13,7 +13,7 @@
 
 enum { NODES = 40, OF_NODE = 2, LOCATIONS = NODES * OF_NODE, KNOTS = 3 };
 
-/* Processes of one location each, two a node, with clock offsets at some instants. */
+/* Processes with one location each, two per node, with clock offsets at some instants. */
 struct scene {
     struct trace trace;
     struct layout_location locations[LOCATIONS];
@@ -23,7 +23,7 @@ struct scene {
     struct session session;
 };
 
-/* The processes of a node read one clock, which is off by what its number says. */
+/* The processes of a node read one clock, whose error depends on its number. */
 static void scene_open(struct scene *s)
 {
     *s = (struct scene){.trace = {.layout = {.resolution = 1000000000,
@@ -52,7 +52,10 @@ static void scene_open(struct scene *s)
                                   .presync = PRESYNC_LINEAR};
 }
 
-/* The product of two knots' draws, over all clocks and histories, in their deviations. */
+/*
+ * The product of the draws at two knots, over all clocks and histories, in units of their
+ * deviations.
+ */
 static double drawn_product(const struct histories *h, uint32_t a, uint32_t b)
 {
     double sum = 0;
@@ -66,7 +69,7 @@ static double drawn_product(const struct histories *h, uint32_t a, uint32_t b)
     return sum / (HISTORIES * (double)h->clock_count);
 }
 
-/* A clock for each node; knots and deviations are the archive's. */
+/* Each node has a clock; knots and deviations come from the archive. */
 static void archive_tells(void)
 {
     struct scene s;
@@ -99,7 +102,7 @@ static void archive_tells(void)
         }
     }
     CHECK(h.clocks[0].history[0] / h.clocks[0].sigma[0] !=
-          h.clocks[1].history[0] / h.clocks[1].sigma[0]); /* each clock errs by itself */
+          h.clocks[1].history[0] / h.clocks[1].sigma[0]); /* the errors of clocks are independent */
     REQUIRE(!ictusi_histories_make(&again, &s.session, 0));
     for (uint32_t c = 0; c < NODES; c++) {
         for (int k = 0; k < KNOTS * HISTORIES; k++) {
@@ -111,7 +114,7 @@ static void archive_tells(void)
     CHECK(!h.clocks);
 }
 
-/* How many clocks a change of the archive leaves. */
+/* How many clocks there are after a change of the archive. */
 static uint32_t clocks_of(const struct scene *s)
 {
     struct histories h;
@@ -124,7 +127,7 @@ static uint32_t clocks_of(const struct scene *s)
     return count;
 }
 
-/* Processes of a node have one clock unless their offsets or the messages say otherwise. */
+/* Processes of a node share a clock unless their offsets or the messages contradict that. */
 static void clocks_are_told_apart(void)
 {
     struct scene s;
@@ -139,18 +142,18 @@ static void clocks_are_told_apart(void)
     s.locations[7].offset_count = 2;
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
-    s.locations[7].offset_count = 0; /* it says nothing */
+    s.locations[7].offset_count = 0; /* it has no offsets */
     CHECK(clocks_of(&s) == NODES);
     scene_open(&s);
-    s.locations[6].offset_count = 0; /* nor does the first one */
+    s.locations[6].offset_count = 0; /* nor has the first one */
     CHECK(clocks_of(&s) == NODES);
-    s.locations[6].offset_count = 1; /* one says something, if not of a drift */
+    s.locations[6].offset_count = 1; /* one has an offset, but no drift */
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
-    s.unit_of[7] = 77; /* the messages said so */
+    s.unit_of[7] = 77; /* messages have shown that */
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
-    for (uint32_t k = 0; k < KNOTS; k++) { /* one offset for all times, told at other instants */
+    for (uint32_t k = 0; k < KNOTS; k++) { /* constant offsets, stated at other instants */
         s.offsets[6][k].offset = s.offsets[7][k].offset = 5;
         s.offsets[7][k].time += 50;
     }
@@ -160,7 +163,7 @@ static void clocks_are_told_apart(void)
     s.offsets[7][0].offset = 6;
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
-    s.processes[7].node = 9; /* whose clock it reads: nothing is odd */
+    s.processes[7].node = 9; /* of the node whose clock it reads: consistent */
     s.unit_of[7] = 9;
     memcpy(s.offsets[7], s.offsets[18], sizeof(s.offsets[7]));
     struct histories h;
@@ -170,8 +173,8 @@ static void clocks_are_told_apart(void)
 }
 
 /*
- * Threads that contradict their process's clock have clocks of their own, after all others, and go
- * back to it where nothing ties them to it.
+ * Threads that contradict the clock of their process get clocks of their own, after all others, and
+ * return to the process's clock if nothing ties them to their own.
  */
 static void threads_have_clocks(void)
 {
@@ -195,11 +198,11 @@ static void threads_have_clocks(void)
     CHECK(ictusi_histories_rejoin(&h, &s.session, group));
     CHECK(h.clock_count == NODES + 1 && h.clock_of[7] == 3);
     CHECK(h.clock_of[13] == NODES && h.home[NODES] == 6);
-    h.clock_count = NODES + 2; /* that many are to be released */
+    h.clock_count = NODES + 2; /* the number of clocks to release */
     ictusi_histories_free(&h);
 }
 
-/* One clock errs by nothing, and one that nobody knows by anything. */
+/* One clock has no error, and the error of an unknown one may be anything. */
 static void other_sources(void)
 {
     struct scene s;
@@ -218,30 +221,31 @@ static void other_sources(void)
     scene_open(&s);
     for (uint32_t i = 0; i < LOCATIONS; i++) {
         for (uint32_t k = 0; k < KNOTS; k++) {
-            s.offsets[i][k].sd = 0; /* the archive has offsets, and does not say how good */
+            s.offsets[i][k].sd = 0; /* the archive has offsets, but not their accuracy */
         }
     }
-    REQUIRE(!ictusi_histories_make(&h, &s.session, 0)); /* nor do messages: there are none */
+    /* Nor do messages, because there are none. */
+    REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
     CHECK(h.source == SIGMA_UNKNOWN && h.reach == 0);
     CHECK(isinf(ictusi_histories_sigma(&h, 0, 0, 2, 0)));
-    CHECK(ictusi_histories_sigma(&h, 0, 0, 1, 0) == 0); /* of one node */
+    CHECK(ictusi_histories_sigma(&h, 0, 0, 1, 0) == 0); /* on one node */
     double off[HISTORIES] = {1};
     ictusi_histories_read(&h, 0, 0, off);
     CHECK(off[0] == 0 && ictusi_histories_at(&h, 0, 0, 5) == 0);
     ictusi_histories_free(&h);
     scene_open(&s);
-    s.session.presync = PRESYNC_MESSAGES; /* the archive's turned out to be wrong */
+    s.session.presync = PRESYNC_MESSAGES; /* the archive's offsets turned out to be wrong */
     REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
     CHECK(h.source == SIGMA_UNKNOWN);
     ictusi_histories_free(&h);
     scene_open(&s);
-    s.locations[4].offset_count = s.locations[5].offset_count = 0; /* a node without any */
+    s.locations[4].offset_count = s.locations[5].offset_count = 0; /* a node without offsets */
     REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
     CHECK(h.source == SIGMA_UNKNOWN);
     ictusi_histories_free(&h);
 }
 
-/* The knot before an instant, and how far it is on the way to the next. */
+/* The knot before an instant, and the position of the instant on the way to the next one. */
 static uint32_t knot_before(const struct clock_errors *e, int64_t time, double *share)
 {
     uint32_t at = 0;
@@ -268,18 +272,18 @@ static void line_is_straight(const struct histories *h, uint32_t location, int64
         CHECK_NEAR(ictusi_histories_at(h, location, time, k), want, 1e-9);
         CHECK_NEAR(ictusi_histories_at(h, location, time, HISTORIES + k), -want, 1e-9);
     }
-    /* Half of the variance is common to both knots: of the sum of both parts so much. */
+    /* Half of the variance is common to both knots; so this is the variance of the sum. */
     const double a = e->sigma[at] * (1 - share);
     const double b = share > 0 ? e->sigma[at + 1] * share : 0;
-    const uint32_t other = location ^ OF_NODE; /* on the next node or the one before */
+    const uint32_t other = location ^ OF_NODE; /* on the next node or the previous one */
     const double far = h->clocks[other / OF_NODE].sigma[0];
     CHECK_NEAR(ictusi_histories_sigma(h, location, time, other, 0),
                sqrt(a * a + b * b + a * b + far * far), 1e-9);
     CHECK(ictusi_histories_sigma(h, location, time, location ^ 1, 0) == 0);
-    CHECK(ictusi_histories_off(h, location, time) == 0); /* of messages alone */
+    CHECK(ictusi_histories_off(h, location, time) == 0); /* of messages only */
 }
 
-/* What messages showed is to be taken off, on straight lines as well. */
+/* The errors that messages have shown are subtracted, interpolated linearly. */
 static void messages_are_taken_off(struct histories *h)
 {
     double *off = h->clocks[0].off;
@@ -296,7 +300,7 @@ static void messages_are_taken_off(struct histories *h)
     CHECK(ictusi_histories_off(h, 3, 1000000) == 0);
 }
 
-/* Of pairs that messages connect the deviation is told as it was drawn. */
+/* For pairs that messages connect, the deviation is reported as it was drawn. */
 static void pairs_have_deviations(struct histories *h)
 {
     h->knots = KNOTS;
@@ -313,7 +317,7 @@ static void pairs_have_deviations(struct histories *h)
     CHECK_NEAR(ictusi_histories_sigma(h, 4, 1000000, 10, 0), 2, 1e-12);
 }
 
-/* Straight lines between knots, and what holds at the first and the last one beyond them. */
+/* Straight lines between knots, and constant values before the first and after the last. */
 static void lines_between_knots(void)
 {
     struct scene s;

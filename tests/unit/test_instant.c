@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which instant a user means: a job that starts at another one starts apart from all others. */
+/*
+ * The instant that a user means; a job that starts at another one would start apart from all
+ * others.
+ */
 #include <ictus/lock_daemon.h>
 
 #include "../check.h"
 
 static const int64_t second = 1000000000;
 
-/* What a text means at 1000.25 s since 1970; -1: nothing. */
+/* The instant that a text means at 1000.25 s since 1970; -1: invalid. */
 static int64_t instant_at(const char *text, int64_t odd_minute_s, double align_s, int64_t now_ns)
 {
     const struct ictus_at_when when = {text, odd_minute_s, align_s};
@@ -22,7 +25,7 @@ static void texts_are_read(void)
 {
     static const struct {
         const char *text;
-        int64_t ns; /* -1: no instant, or none that is possible */
+        int64_t ns; /* -1: not an instant, or not a possible one */
     } cases[] = {
         {"+0", 1000250000000},
         {"+1.5", 1001750000000},
@@ -47,7 +50,7 @@ static void texts_are_read(void)
         {"@", -1},
         {"@00000000000000000002000", 2000000000000}, /* 23 digits */
         {"@000000000000000000002000", -1},
-        {"@9223286000", -1}, /* more than a year away, and read */
+        {"@9223286000", -1}, /* more than a year away, but parsed */
         {"@9999999999999", -1},
         {"1970-01-01T00:20:00Z", 1200000000000},
         {"1970-01-01T00:20:01.5Z", 1201500000000},
@@ -78,7 +81,7 @@ static void texts_are_read(void)
     }
 }
 
-/* What can be said before any clock is read: also of what has passed, or is far away. */
+/* What can be checked before any clock is read, including past and distant instants. */
 static void texts_are_checked(void)
 {
     static const struct {
@@ -116,7 +119,7 @@ static void texts_are_checked(void)
     CHECK_STR(why.text, "the instant is more than a year away; it must be nearer");
 }
 
-/* Always ahead, by one minute at least where this one is odd, and by two at most. */
+/* Always ahead: by at least one minute if this one is odd, and by at most two. */
 static void minutes_are_odd(void)
 {
     for (int64_t now = 0; now < 300; now++) {
@@ -128,7 +131,7 @@ static void minutes_are_odd(void)
     }
 }
 
-/* Upwards to the next multiple, never before what was asked for. */
+/* Rounded up to the next multiple, and never before the requested instant. */
 static void instants_are_aligned(void)
 {
     CHECK(instant_at("@2000.5", -1, 1.0, 0) == 2001 * second);

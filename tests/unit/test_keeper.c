@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a keeper makes of its sources: the clock that it publishes. */
+/* How a keeper combines its sources into the clock that it publishes. */
 #include "keeper_scene.h"
 
 /* From the scene's epoch to the end of its month. */
@@ -23,7 +23,7 @@ static void one_source_is_the_clock(void)
     CHECK_NEAR(shown.slope, 2000e-9, 1e-20);
     CHECK(shown.pp_ns2 == 400 && shown.pf_ns2_per_s == 5 && shown.ff_ns2_per_s2 == 9);
     CHECK(shown.walk_ns2_per_s3 == 0.25);
-    /* The further end of the interval, and of what the rate may be: 1500 to 2700 around 2000. */
+    /* The further end of the interval and of the possible rates: 1500 to 2700 around 2000. */
     CHECK_NEAR(shown.bound_ns, 160.0, 1e-9);
     CHECK_NEAR(shown.bound_rate, 700.0, 1e-9);
     CHECK(shown.good_until == now + 43 * second); /* 2.5 intervals and 3 s */
@@ -35,14 +35,14 @@ static void one_source_is_the_clock(void)
     source_say(0, 30.0, 100.0);
     keeper.sources[0].bound.kept.high_ns += 60;
     keeper.sources[0].bound.kept.rate_low = 1000;
-    keeper.sources[0].polite = 2; /* it asked to be asked more rarely */
+    keeper.sources[0].polite = 2; /* it has asked for less frequent polls */
     ictusi_keeper_update(&keeper);
     CHECK_NEAR(shown.bound_ns, 160.0, 1e-9);
     CHECK_NEAR(shown.bound_rate, 1000.0, 1e-9);
     CHECK(shown.good_until == now + 163 * second);
 }
 
-/* A change is slewed away in half a second, or at 500 ppm where that takes longer. */
+/* A change is slewed away in half a second, or at 500 ppm if that takes longer. */
 static void changes_are_slewed(double change_ns, double slew_s)
 {
     keeper_begin(1);
@@ -57,7 +57,7 @@ static void changes_are_slewed(double change_ns, double slew_s)
     CHECK_NEAR(clock_at(now + half), 20000 + change_ns / 2 + slew_s / 2 * 2000, 2);
     CHECK_NEAR(clock_at(now + 2 * half), 20000 + change_ns + slew_s * 2000, 2);
     CHECK_NEAR(clock_at(now + 4 * half), 20000 + change_ns + 2 * slew_s * 2000, 2);
-    /* Another one in the middle begins from what the clock shows there. */
+    /* A change in the middle of a slew begins from what the clock shows then. */
     now += half;
     const int64_t middle = clock_at(now);
     source_say(0, 30000.0, 100.0);
@@ -85,7 +85,7 @@ static void large_changes_step(void)
     CHECK(!ictusi_keeper_changed_too_far(&keeper));
     keeper.largest_change_ns++;
     CHECK(ictusi_keeper_changed_too_far(&keeper));
-    /* Where the clock may not change so far, it stays what it was, and promises nothing. */
+    /* If the clock may not change by that much, it stays as it was and guarantees nothing. */
     keeper_begin(1);
     keeper.options.maxchange_s = 1e-3;
     ictusi_keeper_update(&keeper);
@@ -95,19 +95,19 @@ static void large_changes_step(void)
     CHECK(shown.value == now + epoch && keeper.clock.state == ICTUS_LOCK_UNLOCKED);
 }
 
-/* The difference clock has the rate of each stretch and no jump; nothing is lost by rounding. */
+/* The difference clock has the rate of each interval and no jump, and rounding loses nothing. */
 static void differences_never_jump(void)
 {
     keeper_begin(1);
     ictusi_keeper_update(&keeper);
     const int64_t first = now;
     for (int i = 1; i <= 1000; i++) {
-        now += second / 1000 + i % 2; /* 2.000 ns of 1 ms and a half of a picosecond */
+        now += second / 1000 + i % 2; /* 2.000 ns in 1 ms, and half a picosecond */
         source_say(0, i == 500 ? 1e8 : 0.0, 100.0);
         keeper.sources[0].discipline.state.frequency = 1300;
         ictusi_keeper_update(&keeper);
     }
-    /* The first stretch at 2000, all others at 1300 ns a second. */
+    /* 2000 ns per second in the first interval, and 1300 in all others. */
     const double wanted = 2.0 + 1.3 * 999;
     CHECK_NEAR((double)(shown.elapsed - (now - first)), wanted, 1);
 }
@@ -115,7 +115,7 @@ static void differences_never_jump(void)
 static void agreement_is_wanted(void)
 {
     keeper_begin(2);
-    source_say(1, 1000.0, 100.0); /* one of them lies, and nobody knows which */
+    source_say(1, 1000.0, 100.0); /* one of them is wrong, and nobody knows which */
     ictusi_keeper_update(&keeper);
     CHECK(keeper.agreement == AGREEMENT_DISSENT && shown.state == ICTUS_LOCK_UNLOCKED);
     CHECK(shows == 1 && shown.value == now + epoch && shown.bound_ns == 1100.0);
@@ -126,14 +126,14 @@ static void agreement_is_wanted(void)
     source_say(1, -1000.0, 100.0);
     ictusi_keeper_update(&keeper);
     CHECK(shown.bound_ns == 1100.0 && shown.pp_ns2 == 1100.0 * 1100.0);
-    /* An unlocked clock that finds its majority is another clock: it jumps there. */
+    /* An unlocked clock that finds a majority becomes another clock and may jump. */
     now += second;
     source_say(0, -5000.0, 100.0);
     source_say(1, -5000.0, 100.0);
     ictusi_keeper_update(&keeper);
     CHECK(keeper.agreement == AGREEMENT_MAJORITY && shown.state == ICTUS_LOCK_LOCKED);
     CHECK(shown.epoch == 1 && shown.slew_ns == 0.0 && clock_at(now) == -5000);
-    /* Dissent of a clock that is locked: it goes on as it was, under the hull of both. */
+    /* If sources disagree, a locked clock goes on as it was, with a bound that covers both. */
     now += second;
     source_say(0, -4000.0, 100.0);
     source_say(1, 1000.0, 100.0);
@@ -146,7 +146,7 @@ static void agreement_is_wanted(void)
     CHECK(shown.bound_rate == 11000.0 && shown.ff_ns2_per_s2 == 8000.0 * 8000.0);
 }
 
-/* Two of three can outvote one. */
+/* Two of three can outvote the third. */
 static void majorities_are_enough(void)
 {
     keeper_begin(3);
@@ -156,13 +156,14 @@ static void majorities_are_enough(void)
     keeper.sources[1].leap = keeper.sources[2].leap = 1;
     ictusi_keeper_update(&keeper);
     CHECK(shown.state == ICTUS_LOCK_LOCKED && keeper.consensus.agreeing == 2);
-    CHECK(shown.good_until == now + 83 * second); /* the longest of those that make the clock */
+    /* The longest interval of those that make the clock. */
+    CHECK(shown.good_until == now + 83 * second);
     ictusi_keeper_update(&keeper);
-    CHECK(shown.leap == 0); /* only one of those that agree says so */
+    CHECK(shown.leap == 0); /* only one of those that agree announces it */
     CHECK(keeper.consensus.liars == 1 && keeper.sources[1].selection == ICTUS_SOURCE_FALSETICKER);
     CHECK(keeper.sources[0].selection == ICTUS_SOURCE_SELECTED);
     CHECK(keeper.sources[2].selection == ICTUS_SOURCE_COMBINED);
-    /* More may be asked for than a majority. */
+    /* More sources than a majority may be required. */
     keeper.options.min_sources = 3;
     ictusi_keeper_update(&keeper);
     CHECK(keeper.agreement == AGREEMENT_FEW && shown.state == ICTUS_LOCK_UNLOCKED);
@@ -171,7 +172,7 @@ static void majorities_are_enough(void)
     CHECK(keeper.agreement == AGREEMENT_MAJORITY && shown.state == ICTUS_LOCK_LOCKED);
 }
 
-/* Who was told to go away has no vote; who never said anything neither. */
+/* A source that has refused service has no vote, nor has one that never answered. */
 static void some_have_no_vote(void)
 {
     keeper_begin(2);
@@ -195,7 +196,7 @@ static void some_have_no_vote(void)
     CHECK(shows == 0 && keeper.agreement == AGREEMENT_NONE && !keeper.published);
     CHECK(keeper.sources[0].selection == ICTUS_SOURCE_SETTLING);
     CHECK(keeper.sources[1].selection == ICTUS_SOURCE_UNSYNCHRONISED);
-    /* A first guess is made of the first that votes. */
+    /* A first estimate uses the first source that has a vote. */
     keeper_begin(3);
     keeper.sources[0].discipline.started = false;
     source_say(1, 400.0, 100.0);
@@ -204,7 +205,7 @@ static void some_have_no_vote(void)
     CHECK(shown.state == ICTUS_LOCK_UNLOCKED && keeper.selected == 1 && clock_at(now) == 400);
     CHECK(shown.bound_ns == 3700.0);
     CHECK_NEAR(shown.slope, 2000e-9, 1e-20);
-    /* Who is not settled yet has a vote, but no say in the mean. */
+    /* A source that has not settled has a vote, but does not count in the mean. */
     keeper_begin(2);
     keeper.sources[0].locked = false;
     source_say(1, 20.0, 101.0);
@@ -214,7 +215,7 @@ static void some_have_no_vote(void)
     CHECK(keeper.consensus.voters == 2 && keeper.consensus.agreeing == 2);
 }
 
-/* Where none is settled, a locked clock goes on by itself, an unlocked one guesses. */
+/* If none has settled, a locked clock goes on by itself, and an unlocked one uses an estimate. */
 static void nobody_counts(void)
 {
     keeper_begin(1);
@@ -234,7 +235,7 @@ static void nobody_counts(void)
     CHECK(clock_at(now) == 2000 && keeper.system_offset_ns == 7000.0 - 2000.0);
 }
 
-/* Of those who answer; of all where nobody does, until they are late. */
+/* Sources that answer count; if none answers, all count until they are late. */
 static void answers_are_preferred(void)
 {
     keeper_begin(2);
@@ -278,18 +279,18 @@ static void silence_is_holdover(void)
         s->last_good--;
         ictusi_keeper_update(&keeper);
         CHECK(shown.state == ICTUS_LOCK_HOLDOVER);
-        keeper.source_count = 2; /* whoever else makes the clock is fresh enough */
+        keeper.source_count = 2; /* the other one that makes the clock is recent enough */
         source_say(1, 0.0, 101.0);
         ictusi_keeper_update(&keeper);
         CHECK(keeper.selected == 0 && shown.state == ICTUS_LOCK_LOCKED);
         keeper.source_count = 1;
-        keeper.published = false; /* what was never locked cannot hold */
+        keeper.published = false; /* a clock that was never locked cannot be in holdover */
         ictusi_keeper_update(&keeper);
         CHECK(shown.state == ICTUS_LOCK_UNLOCKED);
     }
 }
 
-/* Most of those that agree have to announce a leap second; who does not then has no say. */
+/* Most of the agreeing sources must announce a leap second; those that do not are left out then. */
 static void leaps_are_voted(void)
 {
     static const struct {
@@ -312,7 +313,7 @@ static void leaps_are_voted(void)
             CHECK((keeper.sources[s].selection >= ICTUS_SOURCE_COMBINED) == says);
         }
     }
-    /* Half of two are not most of them; nor is who does not answer asked. */
+    /* Half of two is not a majority, and a source that does not answer is not counted. */
     keeper_begin(2);
     ictusi_keeper_update(&keeper);
     keeper.sources[0].leap = 1;
@@ -323,7 +324,7 @@ static void leaps_are_voted(void)
     CHECK(shown.leap_ns == -second);
 }
 
-/* An inserted second begins at the month's end, one left out a second before it. */
+/* An inserted second begins at the end of the month, and an omitted one a second before it. */
 static void leaps_are_taken(uint8_t leap)
 {
     const int64_t jump = leap == 1 ? -second : second;
@@ -332,7 +333,7 @@ static void leaps_are_taken(uint8_t leap)
     ictusi_keeper_update(&keeper);
     ictusi_keeper_update(&keeper);
     const int64_t edge_ns = month_left - (leap == 2 ? second : 0);
-    /* The line rises by 2000 ns a second from 100 s on. */
+    /* The line rises by 2000 ns per second from 100 s on. */
     const int64_t edge = 100 * second + (int64_t)((double)(edge_ns - 100 * second) / (1 + 2e-6));
     CHECK(ictusi_keeper_leap(&keeper, edge - 2 * second - 100000) == 0);
     const int64_t until = ictusi_keeper_leap(&keeper, edge - 2 * second + 100000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a keeper tells of itself and of its sources. */
+/* What a keeper reports about itself and its sources. */
 #include "keeper_scene.h"
 
 static void accounts_begin_empty(void)
@@ -21,7 +21,7 @@ static struct upstream *account_begin(void)
 {
     keeper_begin(2);
     struct upstream *s = &keeper.sources[1];
-    source_say(0, 10.0, 500.0); /* a wide interval: the other is selected */
+    source_say(0, 10.0, 500.0); /* a wide interval, so the other is selected */
     s->reference_id = 0x0a000001;
     s->root_delay_ns = 3000;
     s->last.delay_ns = 70;
@@ -45,7 +45,8 @@ static void accounts_are_of_the_selected(void)
     CHECK(told.agreeing == 2 && told.liars == 0 && told.reference_id == 0x0a000001);
     CHECK_NEAR(told.frequency_ppm, 2.0, 1e-9);
     CHECK_NEAR(told.skew_ppm, sqrt(keeper.clock.ff_ns2_per_s2) / 1e3, 1e-12);
-    CHECK(told.root_delay_ns == 3070 && told.root_dispersion_ns == 920); /* 20 ns: its root of pp */
+    /* 20 ns: the square root of pp. */
+    CHECK(told.root_delay_ns == 3070 && told.root_dispersion_ns == 920);
     CHECK(told.expected_ns == 12 && told.measured_ns == 13);
     CHECK(told.predicted_ns == told.sources[1].predicted_ns && told.predicted_ns > 20.0);
     CHECK(told.sources[1].bound_ns == 101.0 && told.sources[0].bound_ns == 500.0);
@@ -55,7 +56,7 @@ static void accounts_are_of_the_selected(void)
     CHECK(told.sources[1].walk == 0.5e-9);
 }
 
-/* Of what is not known nothing is told, and nothing of before either. */
+/* Unknown values are not reported, nor are old ones. */
 static void unlocked_accounts_are_empty(void)
 {
     struct upstream *s = account_begin();
@@ -74,14 +75,16 @@ static void unlocked_accounts_are_empty(void)
     CHECK(told.sources[2].name[0] == '\0');
 }
 
-/* The bound of a source reaches to the further end of its interval, its prediction to its next
- * poll, and its stability is that of its measurements. */
+/*
+ * The bound of a source extends to the further end of its interval, its prediction to its next
+ * poll, and its stability is that of its measurements.
+ */
 static void estimates_are_told(void)
 {
     struct stability_point points[STABILITY_LEVELS];
     keeper_begin(2);
     struct upstream *s = &keeper.sources[1];
-    s->reference = (struct reference *)&page; /* only whether there is one */
+    s->reference = (struct reference *)&page; /* only whether it exists matters */
     s->bound.kept.high_ns += 50;
     ictusi_keeper_report(&keeper);
     CHECK(told.sources[1].bound_ns == 151.0 && told.sources[1].stamps == -1);
@@ -102,7 +105,7 @@ static void estimates_are_told(void)
     }
 }
 
-/* What a source follows: a name for the first stratum, else an address. */
+/* What a source follows: a name for stratum 1, an address otherwise. */
 static void sources_are_named(void)
 {
     keeper_begin(2);
@@ -131,7 +134,7 @@ static void sources_are_named(void)
     CHECK(told.sources[0].interval_s == 16.0 && told.sources[0].last_raw_ns == now);
 }
 
-/* What is left to slew counts as error of the clock. */
+/* The rest of a slew counts as error of the clock. */
 static void polls_are_told(void)
 {
     struct ictus_lock_poll poll;
@@ -162,7 +165,7 @@ static void polls_are_told(void)
     CHECK(poll.state == ICTUS_LOCK_UNLOCKED && poll.clock_ns == 0.0);
     ictusi_keeper_update(&keeper);
     source_say(0, 1000.0, 100.0);
-    ictusi_keeper_update(&keeper); /* 1000 ns to slew away in half a second */
+    ictusi_keeper_update(&keeper); /* 1000 ns to slew in half a second */
     now += second / 4;
     ictusi_keeper_poll(&keeper, s, UPSTREAM_ACCEPTED, &poll);
     CHECK(poll.state == ICTUS_LOCK_LOCKED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which way messages wait, against sums and shares that are worked out apart. */
+/* The direction in which messages wait, against sums and shares that are computed separately. */
 #include "core/random.h"
 #include "lock/lean.h"
 
@@ -9,7 +9,7 @@
 
 static const int64_t second = 1000000000;
 
-/* Contrasts of three exchanges in a row, each weighing 511/512 of the one after it. */
+/* Contrasts of three successive exchanges, each with 511/512 of the weight of the next. */
 static void leans_are_sums_of_contrasts(void)
 {
     enum { N = 200 };
@@ -27,7 +27,7 @@ static void leans_are_sums_of_contrasts(void)
         p[i].offset_ns = INT64_C(1800000000000000000) + 3000 * p[i].local / second +
                          llround(0.3 * p[i].excess_ns + 100 * ictusi_random_normal(&rng));
         ictusi_lean_add(&lean, &p[i]);
-        const struct lean_point again = {p[i].local, 0, 5.0}; /* not later: no news */
+        const struct lean_point again = {p[i].local, 0, 5.0}; /* not later: ignored */
         ictusi_lean_add(&lean, &again);
     }
     for (int i = 1; i < N - 1; i++) {
@@ -46,14 +46,14 @@ static void leans_are_sums_of_contrasts(void)
             sums[z] = sums[z] * 511 / 512 + terms[z];
         }
     }
-    CHECK(sums[0] > 100 && sums[0] < N - 10); /* some are too far for any wait */
+    CHECK(sums[0] > 100 && sums[0] < N - 10); /* some are too large for any wait */
     CHECK_NEAR(lean.weight, sums[0], 1e-9 * sums[0]);
     CHECK_NEAR(lean.dd, sums[1], 1e-6 * sums[1]);
     CHECK_NEAR(lean.od, sums[2], 1e-6 * sums[1]);
     CHECK_NEAR(lean.oo, sums[3], 1e-6 * sums[1]);
 }
 
-/* Waits of means 3 and 1 have a slope of (9 - 1) / 20 and a share of (3 - 1) / 8. */
+/* Waits with means 3 and 1 have a slope of (9 - 1) / 20 and a share of (3 - 1) / 8. */
 static void leans_are_believed_beyond_chance(void)
 {
     struct lean lean = {.weight = 100, .dd = 1e6, .od = 0.4e6, .oo = 0.16e6};
@@ -62,7 +62,7 @@ static void leans_are_believed_beyond_chance(void)
     lean.od = -lean.od;
     CHECK_NEAR(ictusi_lean_share(&lean, &sd), -0.25, 1e-6);
     lean.od = 0.4e6;
-    lean.oo += 100 * 900.0; /* what is left: 30 ns a contrast, so the slope errs by 0.045 */
+    lean.oo += 100 * 900.0; /* residual: 30 ns per contrast, so the slope's error is 0.045 */
     CHECK_NEAR(ictusi_lean_share(&lean, &sd), 0.25 * (1 - 16 * 0.045 * 0.045 / 0.16), 1e-9);
     CHECK_NEAR(sd, 0.045, 1e-9);
     lean.weight = 32;
@@ -73,7 +73,7 @@ static void leans_are_believed_beyond_chance(void)
     CHECK(ictusi_lean_share(&lean, &sd) == 0.0); /* no more than rounding */
     lean.dd = 22501;
     CHECK(ictusi_lean_share(&lean, &sd) > 0.2);
-    /* Four standard errors may be chance: here an error of 0.1. */
+    /* Four standard errors may be chance; here the error is 0.1. */
     lean = (struct lean){.weight = 100, .dd = 1e6, .od = 0.39e6, .oo = 0.1521e6 + 1e8 / 225};
     CHECK(ictusi_lean_share(&lean, &sd) == 0.0 && sd == 0.0);
     lean.od = 0.41e6;

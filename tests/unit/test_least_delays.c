@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The least delays between clocks: what several ranks have seen of a run, each a part of it, is
- * what one would have seen; constants of the clocks follow from them; and easing bends no interval
- * more than it was asked to.
+ * The least delays between clocks. Several ranks that have each seen a part of a run find the same
+ * as a single one that has seen all of it; the constants of the clocks follow from them; and easing
+ * bends no interval more than requested.
  */
 #include "../check.h"
 
@@ -17,7 +17,7 @@
 
 enum { RANKS = 3, CLOCKS = 14, CELLS = 24, SPAN = 24000, DELAYS = 4000, WORDS = 20000 };
 
-/* Threads stand for ranks: each adds its numbers, and takes the result when all have. */
+/* Threads act as ranks: each adds its numbers, and takes the result when all have done so. */
 static struct {
     pthread_barrier_t barrier;
     pthread_mutex_t lock;
@@ -71,7 +71,7 @@ static int team_minima(struct team *team, int64_t *values, uint64_t count)
     return team_reduce(team, values, count, false);
 }
 
-/* The same delays each time: of few pairs and of many, with ties at other instants. */
+/* The same delays each time, for few pairs and for many, with ties at other instants. */
 static void delays_see(struct least_delays *d, uint64_t rank, uint64_t ranks)
 {
     struct rng rng;
@@ -149,7 +149,7 @@ static void ranks_see_as_one(void)
     ictusi_delays_fini(&alone);
 }
 
-/* In each cell the shortest, and of equal ones the earliest, whatever the order. */
+/* The shortest delay of each cell, and the earliest of equal ones, whatever the order. */
 static void shortest_are_kept(void)
 {
     struct least_delays d;
@@ -175,7 +175,7 @@ static void shortest_are_kept(void)
     CHECK(ictusi_delays_least(&d, d.pairs[0].row[0]) == -6);
     CHECK(ictusi_delays_least(&d, d.pairs[0].row[1]) == 9);
     CHECK_NEAR(ictusi_delays_half_trip(&d, &d.pairs[0]), 1.5, 0);
-    ictusi_delays_begin(&d, NULL, 0, SPAN); /* all is forgotten */
+    ictusi_delays_begin(&d, NULL, 0, SPAN); /* everything is forgotten */
     ictusi_delays_add(&d, 5, 2, 10, 4);
     REQUIRE(!ictusi_delays_finish(&d, NULL));
     REQUIRE(d.pair_count == 1 && d.row_count == 1);
@@ -186,7 +186,7 @@ static void shortest_are_kept(void)
     ictusi_delays_fini(&d);
 }
 
-/* What is between two clocks is looked at, whatever kind of event it is. */
+/* All events between two clocks are used, of whatever kind. */
 static void events_are_observed(void)
 {
     static const uint32_t clock_of[] = {0, 1, 1, 2};
@@ -197,7 +197,7 @@ static void events_are_observed(void)
     d.observer.pair(&d.observer, 0, 0, 1, 40);
     d.observer.pair(&d.observer, 1, 3, 2, 50);
     d.observer.pair(&d.observer, 0, 2, 1, 5);           /* one clock */
-    d.observer.pair(&d.observer, 0, LAYOUT_NONE, 1, 5); /* nobody knows whose */
+    d.observer.pair(&d.observer, 0, LAYOUT_NONE, 1, 5); /* of an unknown clock */
     REQUIRE(!ictusi_delays_finish(&d, NULL));
     REQUIRE(d.pair_count == 2 && d.row_count == 2);
     CHECK(d.pairs[0].a == 0 && d.pairs[0].b == 1);
@@ -208,7 +208,7 @@ static void events_are_observed(void)
     ictusi_delays_fini(&d);
 }
 
-/* Clocks that are off by constants, on paths that are alike both ways: these are found. */
+/* Clocks with constant errors, on paths that are symmetric: the constants are found. */
 static void constants_are_found(void)
 {
     struct least_delays d;
@@ -221,10 +221,10 @@ static void constants_are_found(void)
     for (uint32_t u = 0; u < CLOCKS; u++) {
         truth[u] = (int64_t)ictusi_random_below(&rng, 100000) - 50000;
     }
-    for (uint32_t u = 0; u + 2 < CLOCKS; u++) { /* two chains; the last two clocks tell nothing */
+    for (uint32_t u = 0; u + 2 < CLOCKS; u++) { /* two chains; the last two clocks show nothing */
         const uint32_t other = u + 2 < CLOCKS - 2 ? u + 2 : u % 2;
         const int64_t path = 1 + (int64_t)ictusi_random_below(&rng, 500);
-        const int64_t off = truth[other] - truth[u]; /* what b shows more than a */
+        const int64_t off = truth[other] - truth[u]; /* b minus a */
         for (int64_t wait = 300; wait >= 0; wait -= 100) {
             ictusi_delays_add(&d, u, other, 60 * wait, path + off + wait);
             ictusi_delays_add(&d, other, u, 70 * wait, path - off + wait);
@@ -241,7 +241,7 @@ static void constants_are_found(void)
     ictusi_delays_fini(&d);
 }
 
-/* Pairs that contradict each other share it out: the surer one, of the shorter trip, less. */
+/* Contradictions between pairs are divided; a more certain pair, with a shorter trip, gets less. */
 static void contradictions_are_shared(void)
 {
     struct least_delays d;
@@ -249,21 +249,21 @@ static void contradictions_are_shared(void)
     REQUIRE(!ictusi_delays_init(&d, NULL, 3, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     static const int64_t halves[3] = {9, 19, 99};
-    static const int64_t middles[3] = {0, 0, 300}; /* round the triangle 300 are left */
+    static const int64_t middles[3] = {0, 0, 300}; /* 300 remain around the triangle */
     for (uint32_t u = 0; u < 3; u++) {
         ictusi_delays_add(&d, u, (u + 1) % 3, 50, halves[u] + middles[u]);
         ictusi_delays_add(&d, (u + 1) % 3, u, 50, halves[u] - middles[u]);
     }
     REQUIRE(!ictusi_delays_finish(&d, NULL));
     REQUIRE(!ictusi_delays_constants(&d, found));
-    const double all = 100 + 400 + 10000; /* (half + 1)^2: what each takes over */
+    const double all = 100 + 400 + 10000; /* (half + 1)^2: the share that each takes */
     CHECK_NEAR(found[0] - found[1], -300 * 100 / all, 1e-6);
     CHECK_NEAR(found[1] - found[2], -300 * 400 / all, 1e-6);
     CHECK_NEAR(found[2] - found[0], 300 - 300 * 10000 / all, 1e-6);
     ictusi_delays_fini(&d);
 }
 
-/* Points of one location: a jump of 500 at the end, and sends with what room they have. */
+/* Points of one location: a jump of 500 at the end, and sends with the room that they have. */
 static void easing_is_asked(void)
 {
     enum { POINTS = 101 };
@@ -275,10 +275,10 @@ static void easing_is_asked(void)
         points.kind[i] = i % 2 ? POINT_OUT : POINT_IN;
         points.note[i].limit = LIMIT_NONE;
     }
-    /* With a slope of 1 % the shift is 500, 490, ...: 10 less for each point before the last. */
+    /* With a slope of 1 %, the shift is 500, 490, ...: 10 less for each point before the last. */
     points.note[91].limit = points.time[91] + 410; /* just enough */
     points.note[71].limit = points.time[71] + 209; /* 210 are wanted */
-    points.note[11].limit = points.time[11];       /* the ramp has ended before */
+    points.note[11].limit = points.time[11];       /* the ramp has ended before this point */
     points.kind[80] = POINT_IN;                    /* receives have no limit */
     points.note[80].limit = 0;
     CHECK(ictusi_easing_above(&points, 0, POINTS, 0.01) == 1);

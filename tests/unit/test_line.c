@@ -61,7 +61,7 @@ static void errors_grow(void)
     CHECK_NEAR(ictusi_line_error_sigma(&moved, 6.0), ictusi_line_error_sigma(&error, 10.0), 1e-9);
 }
 
-/* The matrix of (offset, slope) moved by F = (1 d; 0 1), with what the rate walks on the way. */
+/* The matrix of (offset, slope), moved by F = (1 d; 0 1), plus the walk of the rate on the way. */
 static void errors_move(double d)
 {
     const struct line_error e = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
@@ -73,7 +73,7 @@ static void errors_move(double d)
     CHECK(m.walk_ns_per_s_sqrt_s == 3.0 && m.path_var_ns2 == 36.0);
     CHECK_NEAR(m.bound_ns, 500.0 + 200.0 * w, 1e-9);
     CHECK(m.bound_slope_ns_per_s == 200.0);
-    /* Where the walk is none, one reaches the same variance by either way, there and back. */
+    /* Without a walk, both ways give the same variance, there and back. */
     CHECK_NEAR(ictusi_line_error_sigma(&e, d), sqrt(m.offset_var_ns2), 1e-9);
     const struct line_error sure = {100.0, -7.0, 4.0, 0.0, 500.0, 0.0, 0.0};
     const struct line_error there = ictusi_line_error_move(&sure, d);
@@ -82,7 +82,7 @@ static void errors_move(double d)
     CHECK_NEAR(back.covariance_ns2_per_s, -7.0, 1e-9);
 }
 
-/* Variances of independent errors add, and so do bounds; walks do as variances. */
+/* The variances of independent errors add up, and so do bounds; walks add up as variances. */
 static void errors_add(void)
 {
     const struct line_error a = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
@@ -99,12 +99,12 @@ static void errors_add(void)
         CHECK_NEAR(ictusi_line_error_bound(&both, d),
                    ictusi_line_error_bound(&a, d) + ictusi_line_error_bound(&b, d), 1e-9);
     }
-    /* Rounding may leave a variance below nothing: no error, then. */
+    /* Rounding may make a variance negative; there is no error then. */
     const struct line_error none = {1.0, -2.0, 1.0, 0.0, 0.0, 0.0, 0.0};
     CHECK(ictusi_line_error_sigma(&none, 2.0) == 0.0);
 }
 
-/* Whole nanoseconds and a rest of half of one at most, whatever is put in. */
+/* Whole nanoseconds and a remainder of at most half of one, for any input. */
 static void rests_are_small(void)
 {
     const struct line line = ictusi_line_make(5, 10, -3.75, 2e-6);

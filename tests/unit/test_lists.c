@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists as people type them, their order statistics, and orders drawn by chance. */
+/* Lists as users type them, their order statistics, and random orders. */
 #include "../check.h"
 
 #include "main/shuffle.h"
@@ -37,11 +37,11 @@ static void sizes_are_read(void)
                                       "1..8+0", "1..8*x", "8..", "..8",  "1..x", "x..8",   "-1"};
     SIZES_ARE("8,1K,64KiB", 8, 1024, 65536);
     SIZES_ARE("8..64", 8, 16, 32, 64);
-    SIZES_ARE("8..63", 8, 16, 32); /* the end is a limit: only what the steps reach */
+    SIZES_ARE("8..63", 8, 16, 32); /* the end is a limit: only values that the steps reach */
     SIZES_ARE("1K..4K*10", 1024);
     SIZES_ARE("0..100+30", 0, 30, 60, 90);
     SIZES_ARE("8..8", 8);
-    SIZES_ARE("0..4", 0, 1, 2, 4); /* nothing doubles to nothing for ever */
+    SIZES_ARE("0..4", 0, 1, 2, 4); /* doubling zero would never end */
     SIZES_ARE("1..100*10", 1, 10, 100);
     SIZES_ARE("8..32*2", 8, 16, 32);
     SIZES_ARE("1..3+1", 1, 2, 3);
@@ -55,14 +55,14 @@ static void sizes_are_read(void)
         CHECK(sizes_read("sizes", bad[i], &sizes, &count, &why) == ICTUS_ERR_SPEC && !sizes);
         CHECK(strncmp(why.text, "--sizes: '", 10) == 0);
     }
-    /* As many as are allowed, and one more. */
+    /* The largest allowed number, and one more. */
     struct ictus_why why = {""};
     uint64_t *sizes = NULL;
     size_t count = 0;
     CHECK(sizes_read("sizes", "1..4096+1", &sizes, &count, &why) == ICTUS_OK && count == 4096);
     free(sizes);
     CHECK(sizes_read("sizes", "1..4096+1,9", &sizes, &count, &why) == ICTUS_ERR_SPEC);
-    /* A long piece is quoted by its beginning. */
+    /* A long element is quoted by its beginning. */
     char piece[80], wanted[80];
     (void)snprintf(piece, sizeof piece, "%070d", 0);
     piece[69] = 'x';
@@ -73,7 +73,7 @@ static void sizes_are_read(void)
     piece[61] = '\0';
     CHECK(sizes_read("sizes", piece, &sizes, &count, &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, wanted));
-    char endless[4096]; /* 8 at the end of more zeros than anybody means */
+    char endless[4096]; /* 8 after more zeros than any user would type */
     (void)snprintf(endless, sizeof endless, "%04000d", 8);
     CHECK(sizes_read("sizes", endless, &sizes, &count, &why) == ICTUS_ERR_SPEC);
 }
@@ -99,7 +99,7 @@ static void values_are_summed_up(void)
     json_decref(array);
 }
 
-/* The generator's published numbers; and each order of four comes as often as another. */
+/* The published numbers of the generator; and all orders of four are equally frequent. */
 static void orders_are_by_chance(void)
 {
     enum { TRIALS = 24000 };
@@ -194,7 +194,7 @@ static void numbers_are_taken(void)
               ICTUS_ERR_SPEC);
         CHECK(!values && strstr(why.text, "must be values between 0 and 5"));
     }
-    /* As many as are allowed, and one more. */
+    /* The largest allowed number, and one more. */
     enum { MOST = 4096 };
     static char many[2 * MOST + 2];
     for (size_t i = 0; i <= MOST; i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In a program that has set a locale with decimal commas, numbers are read and written with points.
+/*
+ * In a program that has set a locale with decimal commas, numbers are still read and written with
+ * points.
  */
 #include "../check.h"
 
@@ -9,7 +11,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-/* What is printed on standard output meanwhile goes to a file, and from there to text. */
+/* Capture what is printed to standard output: in a file, and from there in a string. */
 static void printed(enum ictus_format format, char *text, size_t size)
 {
     static const struct ictus_column columns[] = {{"value", "value", ICTUS_COLUMN_NUMBER},
@@ -49,7 +51,7 @@ int main(void)
     CHECK(strstr(text, "1.5") && !strstr(text, "1,5"));
     printed(ICTUS_FORMAT_TEXT, text, sizeof(text));
     CHECK(strstr(text, "1.5") && !strstr(text, "1,5"));
-    /* The program's own ways are as they were. */
+    /* The program's own locale is unchanged. */
     (void)snprintf(text, sizeof(text), "%.1f", 1.5);
     CHECK_STR(text, "1,5");
     return check_result();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The discipline, the bound, the intervals and the selection against a simulation's known truth. */
+/*
+ * The discipline, the bound, the intervals and the selection, against a simulation's known truth.
+ */
 #include "../check.h"
 #include "lock_sim.h"
 
@@ -9,12 +11,12 @@ struct run {
     struct discipline d;
     struct bound bound;
     struct delays delays;
-    double rms_ns, chi2; /* of the error; of error over sigma */
+    double rms_ns, chi2; /* of the error; of error / sigma */
     int violations;      /* of the bound */
     double widest_ns;
 };
 
-/* Poll each interval for a time and judge every second after `from`. */
+/* Poll at each interval for a while, and judge every second after `from`. */
 static void run_sim(struct sim *s, struct run *r, enum ictus_lock_loop loop, double interval,
                     int count, double from, double until)
 {
@@ -69,12 +71,12 @@ static void test_accuracy(void)
         CHECK(r.violations == 0);
         CHECK(r.d.steps == 0);
     }
-    /* The mean of four exchanges alone would leave 7 us; and the clock knows how good it is. */
+    /* The mean of four exchanges alone would leave 7 us; and the clock knows its own accuracy. */
     CHECK(sqrt(squares) < 2500.0);
     CHECK(chi > 0.5 && chi < 2.0);
 }
 
-/* M00's own loops lock too, less accurately. */
+/* M00's own loops lock too, but less accurately. */
 static void test_classic_loops(void)
 {
     static struct run r;
@@ -88,7 +90,7 @@ static void test_classic_loops(void)
     }
 }
 
-/* Whatever the path does, the bound holds: asymmetry of 300 us, heavy waits, losses. */
+/* The bound holds on any path: 300 us of asymmetry, heavy waits, losses. */
 static void test_bound_on_bad_paths(void)
 {
     static struct run r;
@@ -106,7 +108,7 @@ static void test_bound_on_bad_paths(void)
     }
 }
 
-/* A reply that is a second off is held; the third in a row is believed. */
+/* A reply that is off by one second is held; the third in a row is believed. */
 static void test_steps(void)
 {
     static struct run r;
@@ -129,9 +131,11 @@ static void test_steps(void)
     const struct kalman k = ictusi_discipline_predict(&r.d, sim_local(&s));
     CHECK_NEAR((double)r.d.origin_ns + k.phase - s.phase_ns, 1e9, 1e5);
     CHECK_NEAR(k.frequency, before, 200.0);
-    /* A measurement that is no later than the last one is refused. */
+    /* A measurement that is not later than the last one is refused. */
     CHECK(ictusi_discipline_update(&r.d, &m) == DISCIPLINE_GLITCH);
-    /* Its exchanges contradict the bound, which then covers both, and believes the third. */
+    /*
+     * Its exchanges contradict the bound, which then covers both values, and adopts the third one.
+     */
     double low = 0.0, high = 0.0;
     CHECK(!ictusi_bound_add(&r.bound, samples, 1) && r.bound.broken == 1);
     ictusi_bound_at(&r.bound, samples[0].local, &low, &high);
@@ -141,7 +145,7 @@ static void test_steps(void)
     CHECK(low > 0.999e9 && high - low < 1e6);
 }
 
-/* No frequency beyond what a kernel's clock can be steered by is ever believed. */
+/* No frequency beyond the limit of a kernel's steering is ever believed. */
 static void test_clamp(void)
 {
     for (int loop = ICTUS_LOCK_ADAPTIVE; loop <= ICTUS_LOCK_PLL; loop++) {
@@ -184,21 +188,21 @@ static void test_holdover(void)
     }
 }
 
-/* What may happen to a clock between morning and evening, by the hour. */
+/* What may happen to a clock during a day, by the hour. */
 static void day(struct sim *s, bool asymmetric)
 {
     const double hour = s->now_s / 3600.0;
     const double detour = hour >= 3.0 && hour < 4.0 ? 4e5 : 0.0; /* another route */
     s->base_ns[0] = 1e5 + detour;
     s->base_ns[1] = 1e5 + (asymmetric ? 0.0 : detour);
-    s->wait_ns[0] = hour >= 6.0 && hour < 7.0 ? 1e6 : 2e4; /* a full network, one way */
-    s->loss = hour >= 8.0 && hour < 9.0 ? 1.0 : 0.05;      /* the server is away */
-    s->warm = 300.0;                                       /* 0.3 ppm up and down */
+    s->wait_ns[0] = hour >= 6.0 && hour < 7.0 ? 1e6 : 2e4; /* a congested network, one way */
+    s->loss = hour >= 8.0 && hour < 9.0 ? 1.0 : 0.05;      /* the server is unreachable */
+    s->warm = 300.0;                                       /* +-0.3 ppm */
     s->warm_period_s = 6.0 * 3600.0;
 }
 
 struct tally {
-    long seconds, violations, doubtful; /* judged; out of the bound; beyond five sigma */
+    long seconds, violations, doubtful; /* judged; outside the bound; beyond five sigma */
     double worst_ns;
     int steps;
 };
@@ -243,8 +247,10 @@ static void live_a_day(struct sim *s, bool asymmetric, const struct interval_opt
     }
 }
 
-/* Half a day: the room warms and cools, routes change, the network fills, the server goes away for
- * an hour. The bound holds all the time, and sigma knows unless the path turned asymmetric. */
+/*
+ * Half a day: the temperature varies, routes change, the network is congested, the server is away
+ * for an hour. The bound always holds, and sigma is right unless the path was asymmetric.
+ */
 static void test_hours(void)
 {
     static const struct interval_options quick = {.tmin_s = 16.0,
@@ -287,9 +293,9 @@ static void test_intervals(void)
         CHECK(next <= 2.0 * interval && next >= interval / 2.0);
         interval = next;
     }
-    /* Noise of 4 us meets a walk of 1e-9 where T^1.5 / sqrt(3) ns is 4 us: at 360 s. */
+    /* Noise of 4 us equals a walk of 1e-9 where T^1.5 / sqrt(3) ns is 4 us: at 360 s. */
     CHECK(interval >= 64.0 && interval <= 1024.0);
-    /* With nothing asked and polls far apart it still counts as locked. */
+    /* Without a requirement it still counts as locked when polls are far apart. */
     CHECK(ictusi_discipline_locked(&r.d, 16.0) && ictusi_discipline_locked(&r.d, 4096.0));
     o.policy = ICTUS_LOCK_TARGET;
     o.sigma_ns = 3000.0;
@@ -346,7 +352,7 @@ static void test_selection(void)
     CHECK_NEAR(out.low_ns, -800.0, 1e-9);
     CHECK_NEAR(out.high_ns, 1000.0, 1e-9);
     CHECK(out.voters == 4 && out.agreeing == 3 && out.liars == 1);
-    /* One against one is no majority, nor is nobody. */
+    /* One against one is not a majority, nor are no votes. */
     c[0].votes = c[1].votes = false;
     CHECK(!ictusi_select(c, 4, &out));
     CHECK(!ictusi_select(c, 0, &out));
@@ -377,7 +383,7 @@ static void test_group(void)
     CHECK(ictusi_group_combine(samples, 1, true, &delays, &m) && m.used == 1);
 }
 
-/* Waits on one way are found and taken out; those that are even, or rare and huge, are left. */
+/* Waits in one direction are detected and subtracted; even waits, and rare large ones, are not. */
 static double lean_after(uint64_t seed, double there_ns, double back_ns, double step_ns)
 {
     struct sim s;
@@ -409,12 +415,14 @@ static void test_lean(void)
         CHECK_NEAR(lean_after(seed, 0.0, 2e4, 0.0), -0.5, 0.01);
         /* Means of 1 and 3: (1 - 3) / 2 (1 + 3). */
         CHECK_NEAR(lean_after(seed, 1e4, 3e4, 0.0), -0.25, 0.08);
-        /* What no wait explains is not learnt from. */
+        /* Nothing is learned from what no wait explains. */
         CHECK_NEAR(lean_after(seed, 2e4, 0.0, 5e6), 0.5, 0.02);
     }
 }
 
-/* With even waits the correction costs nothing, with waits on one way it takes the mean out. */
+/*
+ * With even waits the correction costs nothing; with waits in one direction it removes their mean.
+ */
 static void test_one_way(void)
 {
     static struct run r;

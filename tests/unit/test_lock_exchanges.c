@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the lock makes of exchanges: measurements, intervals that hold the truth, answers or none.
+/*
+ * What the lock makes of exchanges: measurements, intervals that contain the truth, and whether to
+ * answer.
  */
 #include "lock/access.h"
 #include "lock/bound.h"
@@ -31,7 +33,7 @@ static struct sample sample_of(int64_t local, int64_t offset_ns, double delay_ns
                            .kernel = true};
 }
 
-/* Where all delays are alike only the grain of 15 ns is left, and all weigh the same. */
+/* If all delays are equal, only the resolution of 15 ns is left, and all have the same weight. */
 static void even_groups_are_averaged(void)
 {
     struct delays delays;
@@ -51,7 +53,7 @@ static void even_groups_are_averaged(void)
     CHECK(m.delay_sd_ns == 0 && m.common_ns == 0 && m.interleaved && m.kernel);
 }
 
-/* The first of more than two is left out where its caches are cold. */
+/* The first of more than two exchanges is left out if its caches were cold. */
 static void cold_exchanges_are_left_out(void)
 {
     struct delays delays;
@@ -75,7 +77,10 @@ static void cold_exchanges_are_left_out(void)
     CHECK(!ictusi_group_combine(s, 0, false, &delays, &m));
 }
 
-/* An exchange weighs by how far its delay is above the least; too far, and it is left out. */
+/*
+ * The weight of an exchange depends on how far its delay is above the least; beyond a limit it is
+ * left out.
+ */
 static void delays_are_weights(void)
 {
     static const double excess[] = {0, 40, 100, 60, 2000};
@@ -101,7 +106,10 @@ static void delays_are_weights(void)
     CHECK_NEAR(m.variance_ns2, 1 / sum, 1e-9);
     CHECK(m.local == llround(at / sum));
     CHECK_NEAR(m.mean_ns, -2.5, 1e-9);
-    /* The middle of the delays' distances from their middle is 40: 1.4826 * 3 of it, and 15 ns. */
+    /*
+     * The median distance of the delays from their median is 40: the limit is 1.4826 * 3 times it,
+     * and 15 ns.
+     */
     s[4].delay_ns = 3000 + 3 * 1.4826 * 40 + 15 - 0.1;
     REQUIRE(ictusi_group_combine(s, 5, false, &delays, &m));
     CHECK(m.used == 5);
@@ -110,7 +118,7 @@ static void delays_are_weights(void)
     CHECK(m.used == 4);
 }
 
-/* A reference says itself how well it is known. */
+/* A reference states its own accuracy. */
 static void references_bring_their_sigma(void)
 {
     struct delays delays;
@@ -128,7 +136,10 @@ static void references_bring_their_sigma(void)
     CHECK(m.used == 1 && m.spread_ns == 0);
 }
 
-/* What is told of a group: its least delay, means of its parts, the spread of whole round trips. */
+/*
+ * The description of a group: its least delay, the means of its parts, the spread of whole round
+ * trips.
+ */
 static void groups_are_described(void)
 {
     struct delays delays;
@@ -149,7 +160,7 @@ static void groups_are_described(void)
     CHECK_NEAR(m.network_ns, 23, 1e-9);
     CHECK_NEAR(m.mean_ns, 2, 1e-9);
     CHECK_NEAR(m.spread_ns, 2, 1e-9);
-    /* 3040, 3090 and 3149 ns in all: 53, 3 and 56 from their mean. */
+    /* 3040, 3090 and 3149 ns in total: 53, 3 and 56 from their mean. */
     CHECK_NEAR(m.delay_sd_ns, sqrt((53.0 * 53 + 3.0 * 3 + 56.0 * 56) / 2), 1e-9);
     s[1].kernel = false;
     REQUIRE(ictusi_group_combine(s, 3, false, &delays, &m));
@@ -158,13 +169,13 @@ static void groups_are_described(void)
     s[2].interleaved = false;
     REQUIRE(ictusi_group_combine(s, 3, false, &delays, &m));
     CHECK(!m.interleaved && m.kernel);
-    /* Two are a spread, one is none. */
+    /* Two have a spread; a single one has none. */
     REQUIRE(ictusi_group_combine(s, 2, false, &delays, &m));
     CHECK_NEAR(m.spread_ns, sqrt(8.0), 1e-9);
     CHECK(!ictusi_group_combine(s, 0, false, &delays, &m) && m.count == 0);
 }
 
-/* Twelve delays in a row far above the least are another path, eleven are not. */
+/* Twelve successive delays far above the least mean a new path; eleven do not. */
 static void paths_change(void)
 {
     struct delays delays;
@@ -183,8 +194,9 @@ static void paths_change(void)
 }
 
 /*
- * Two exchanges 10 s apart leave the rate within what their intervals allow, and the wander. From
- * the last one the interval grows by that, for an hour; then as fast as any oscillator may drift.
+ * Two exchanges 10 s apart leave the rate within the limits of their intervals and the wander. From
+ * the last one, the interval grows accordingly for an hour, and after that as fast as any
+ * oscillator may drift.
  */
 static void bounds_grow_by_the_rate(void)
 {
@@ -210,20 +222,22 @@ static void bounds_grow_by_the_rate(void)
     ictusi_bound_at(&b, (15 + 3600 + 7) * second, &low, &high);
     CHECK_NEAR(low, 19500 + 3600 * 900.0 - 7 * 2e5, 1e-6);
     CHECK_NEAR(high, 20500 + 3600 * 3100.0 + 7 * 2e5, 1e-6);
-    /* One from before the last, as a group's may come, says nothing wrong of the rate. */
+    /*
+     * An exchange before the last one, as may come from a group, says nothing wrong about the rate.
+     */
     s.local -= second;
     s.offset_ns -= 2000;
     CHECK(ictusi_bound_add(&b, &s, 1));
     ictusi_bound_rate(&b, &low, &high);
     CHECK(low <= 2000 && high >= 2000);
-    /* While something else is suspected, the rate is that of neither. */
+    /* While another clock is suspected, the rate is that of neither. */
     s.offset_ns += 900000000;
     CHECK(!ictusi_bound_add(&b, &s, 1));
     ictusi_bound_rate(&b, &low, &high);
     CHECK(low == -2e5 && high == 2e5);
 }
 
-/* What was more than an hour ago says nothing of the rate; two that meet in a point agree. */
+/* Data older than an hour says nothing about the rate; intervals that touch agree. */
 static void bounds_remember_an_hour(void)
 {
     struct bound b;
@@ -245,7 +259,7 @@ static void bounds_remember_an_hour(void)
     CHECK(!ictusi_bound_add(&b, &s, 1));
 }
 
-/* What contradicts is not believed until it has come three times; till then both may be true. */
+/* A contradiction is believed only after three times; until then, either may be true. */
 static void contradictions_are_covered(void)
 {
     struct bound b;
@@ -274,7 +288,7 @@ static void contradictions_are_covered(void)
     CHECK(b.against == 0 && b.broken == 5);
     ictusi_bound_at(&b, other.local, &low, &high);
     CHECK(low == 4999000 && high == 5001000);
-    /* One that fits neither: what is suspected covers both. */
+    /* If a value fits neither, the suspected interval covers both. */
     s.local = other.local + second;
     CHECK(!ictusi_bound_add(&b, &s, 1));
     s.local += second / 1000;
@@ -289,8 +303,10 @@ static void contradictions_are_covered(void)
     CHECK(ictusi_bound_add(&b, &s, 1) && b.origin_ns == -7000000 && b.broken == 7);
 }
 
-/* Hours of exchanges of an oscillator that keeps its promise: the truth is never outside, and what
- * an hour says of the rate is as narrow as the exchanges and the wander leave it. */
+/*
+ * Hours of exchanges with an oscillator that keeps its promise: the truth is never outside, and
+ * after an hour the rate is as narrow as exchanges and wander allow.
+ */
 static void hours_stay_inside(uint64_t seed)
 {
     struct bound b;
@@ -332,7 +348,7 @@ static void truth_stays_inside(void)
     }
 }
 
-/* One that breaks it: what came before says nothing of the rate any more. */
+/* If it breaks the promise, earlier data says nothing about the rate any more. */
 static void broken_promises_are_forgotten(void)
 {
     struct bound b;
@@ -365,8 +381,10 @@ static struct address mapped_of(uint8_t last)
     return address;
 }
 
-/* So many answers at once, so many a second; of what is refused one in four is answered all the
- * same, and of the rest each sixteenth is told so, the first one included. */
+/*
+ * A limited number of answers at once and per second. One in four refused requests is answered all
+ * the same; of the rest, every sixteenth gets a RATE, beginning with the first.
+ */
 static void answers_are_limited(void)
 {
     static struct limiter limiter;
@@ -393,7 +411,7 @@ static void answers_are_limited(void)
     CHECK(ictusi_limiter_count(&limiter, &one, now) == LIMIT_ANSWER);
     CHECK(ictusi_limiter_count(&limiter, &one, now) != LIMIT_ANSWER);
     CHECK(ictusi_limiter_count(&limiter, &one, now - 100 * second) != LIMIT_ANSWER);
-    now += 3600 * second; /* it never holds more than at first */
+    now += 3600 * second; /* it never has more than at the beginning */
     for (int i = 0; i < 20; i++) {
         CHECK((ictusi_limiter_count(&limiter, &one, now) == LIMIT_ANSWER) == (i < 8));
     }
@@ -406,7 +424,9 @@ static void answers_are_limited(void)
     CHECK(ictusi_limiter_count(&limiter, &one, now) != LIMIT_ANSWER);
 }
 
-/* Addresses of one /64 share their answers, others do not; who has no secret cannot aim. */
+/*
+ * Addresses in one /64 share their answers and others do not; without the secret, nobody can aim.
+ */
 static void networks_are_clients(void)
 {
     static struct limiter limiter;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lock's numerical parts, each for inputs whose outcome can be worked out by hand. */
+/* The numerical parts of the lock, with inputs whose results can be computed by hand. */
 #include "lock/discipline.h"
 #include "lock/interval.h"
 #include "lock/select.h"
@@ -11,8 +11,8 @@
 static const int64_t second = 1000000000;
 
 /*
- * A frequency that grows by 2 ns/s each s: mean frequencies over neighbouring spans differ by twice
- * half their length, whatever the length; noise of 1 ns is known and taken out.
+ * A frequency that grows by 2 ns/s per second: the mean frequencies of neighbouring intervals
+ * differ by twice half their length, for any length. Known noise of 1 ns is subtracted.
  */
 static void stability_is_of_second_differences(void)
 {
@@ -38,7 +38,7 @@ static void stability_is_of_second_differences(void)
     }
 }
 
-/* Spans of 1 and 3 s in turn; equal instants say nothing. */
+/* Intervals of 1 and 3 s in turn; equal instants say nothing. */
 static void stability_knows_uneven_spans(void)
 {
     struct stability s;
@@ -53,7 +53,7 @@ static void stability_knows_uneven_spans(void)
     REQUIRE(ictusi_stability_points(&s, p) >= 1);
     CHECK_NEAR(p[0].tau_s, 2.0, 1e-9);
     CHECK_NEAR(p[0].sigma_y_raw, 1e-9 * 4.0 / sqrt(2.0), 1e-18);
-    /* Ends of variance v and middles of w, in turn: v (1 + 1/9) + w (1 + 1/3)^2. */
+    /* Ends with variance v and middles with w, in turn: v (1 + 1/9) + w (1 + 1/3)^2. */
     const double noise = 1.5 * 10.0 / 9.0 + 1.5 * 16.0 / 9.0;
     CHECK_NEAR(p[0].sigma_y, 1e-9 * sqrt((16.0 - noise) / 2), 1e-18);
     ictusi_stability_reset(&s);
@@ -62,7 +62,7 @@ static void stability_knows_uneven_spans(void)
     }
     CHECK(ictusi_stability_points(&s, p) == 0);
     ictusi_stability_reset(&s);
-    for (int i = 0; i < 24; i++) {        /* each third instant twice */
+    for (int i = 0; i < 24; i++) {        /* every third instant twice */
         const double t = i - (i + 1) / 3; /* NOLINT(bugprone-integer-division): whole seconds */
         ictusi_stability_add(&s, (int64_t)t * second, t * t, 0.0);
     }
@@ -71,7 +71,7 @@ static void stability_knows_uneven_spans(void)
     CHECK_NEAR(p[0].tau_s, 1.0, 1e-9);
 }
 
-/* The nearest measured interval counts, unless it may be all noise. */
+/* The nearest measured interval counts, unless it may be noise only. */
 static void stability_is_carried(void)
 {
     struct stability s;
@@ -87,7 +87,7 @@ static void stability_is_carried(void)
     CHECK_NEAR(ictusi_stability_at(&s, 6.0, 9.0), p[3].sigma_y * sqrt(6.0 / 8.0), 1e-18);
     CHECK_NEAR(ictusi_stability_at(&s, 1600.0, 9.0), 10 * p[4].sigma_y, 1e-18);
     for (int i = 0; i < 64; i++) {
-        s.variance_ns2[i] = 0.5; /* 3 of the 4 that the shortest shows, and little of others */
+        s.variance_ns2[i] = 0.5; /* 3 of the 4 of the shortest interval, and little of others */
     }
     CHECK_NEAR(ictusi_stability_at(&s, 1.0, 9.0), p[1].sigma_y / sqrt(2.0), 0.1 * p[1].sigma_y);
     ictusi_stability_reset(&s);
@@ -113,7 +113,7 @@ static void polls_begin_soon(void)
     CHECK(ictusi_interval_start(1e9, 40) == 1e9 && ictusi_interval_start(1e9, 1000) == 1e9);
 }
 
-/* A discipline that has been running: noise of 1 us, frequency walking by sqrt(3) ns/s. */
+/* A running discipline: noise of 1 us, and a frequency that walks by sqrt(3) ns/s. */
 static struct discipline running(void)
 {
     struct discipline d;
@@ -136,7 +136,7 @@ static double next_of(const struct interval_options *o, const struct discipline 
     return ictusi_interval_next(o, d, last).interval_s;
 }
 
-/* The clock wanders by t^1.5 ns in t s: by the noise in 100 s. */
+/* The clock wanders by t^1.5 ns in t s: by as much as the noise in 100 s. */
 static void best_intervals_end_where_wander_begins(void)
 {
     struct discipline d = running();
@@ -289,7 +289,10 @@ static void steady_error_solves_riccati(enum ictus_lock_loop loop)
     CHECK_NEAR(ictusi_discipline_steady_sigma(&d, 1.0, 1.0), steady(&d, 1.0, 1.0), 1e-6);
 }
 
-/* What the covariance does not know of is told with it: held measurements, leaning, the path. */
+/*
+ * Errors that the covariance does not cover are added: held measurements, asymmetric waits, the
+ * path.
+ */
 static void doubts_are_told(void)
 {
     struct discipline d = running();
@@ -328,7 +331,10 @@ static bool is_held(double sd_ns, double asked_ns, double innovation_ns, uint64_
     return held;
 }
 
-/* Beyond three standard deviations and beyond what is asked; but not while nothing is known. */
+/*
+ * Measurements beyond three deviations and the requirement are held, but not while nothing is
+ * known.
+ */
 static void glitches_are_held(void)
 {
     CHECK(!is_held(10, 0, 29.9, 10) && is_held(10, 0, 30.1, 10));
@@ -352,14 +358,14 @@ static void locks_are_declared(void)
     CHECK(!ictusi_discipline_locked(&d, 1e-6));
     d.sigma_ns = 41;
     CHECK(ictusi_discipline_locked(&d, 1e-6));
-    d.state.ff = 4; /* a second later it is off by 2 ns more, an hour later by 7200 */
+    d.state.ff = 4; /* off by 2 ns more after a second, and by 7200 after an hour */
     CHECK(ictusi_discipline_locked(&d, 1.0) && !ictusi_discipline_locked(&d, 3600.0));
     d.accepted = 3;
     CHECK(ictusi_discipline_locked(&d, 1.0));
     d.accepted = 2;
     CHECK(!ictusi_discipline_locked(&d, 1.0));
     d = running();
-    d.walk_ns2_per_s3 = 1e8; /* no better than polling so seldom can ever be */
+    d.walk_ns2_per_s3 = 1e8; /* no better than possible with such rare polls */
     const double steady_ns = ictusi_discipline_steady_sigma(&d, 16.0, 1.0);
     const double later_ns2 = 1e8 * 4096.0 / 3.0 + 16e-4;
     d.state.pp = 3.9 * steady_ns * steady_ns - later_ns2;
@@ -392,7 +398,7 @@ static void starts_use_what_is_known(void)
     CHECK(d.prior_sd == 1e5);
 }
 
-/* A source that says: within half_ns of this, with noise of variance pp. */
+/* A source that reports: within half_ns of this, with noise of variance pp. */
 static struct candidate says(double offset_ns, double half_ns, double pp)
 {
     return (struct candidate){.votes = true,
@@ -409,7 +415,7 @@ static struct candidate says(double offset_ns, double half_ns, double pp)
                               .selection = ICTUS_SOURCE_UNREACHABLE};
 }
 
-/* Weights are the inverse of noise and of a twelfth of the interval's width squared. */
+/* The weight is the inverse of the noise plus a twelfth of the interval's squared width. */
 static void sources_are_weighed(void)
 {
     struct candidate c[3] = {says(100, 60, 400), says(130, 60, 1600), says(110, 600, 100)};
@@ -426,7 +432,7 @@ static void sources_are_weighed(void)
     CHECK_NEAR(out.pp, pp, 1e-9);
     CHECK_NEAR(out.pf, pp / 2, 1e-9);
     CHECK_NEAR(out.ff, pp / 4, 1e-9);
-    /* What two of three share begins and ends where the two narrow ones do. */
+    /* What two of three share begins and ends with the two narrow intervals. */
     CHECK(out.low_ns == 40 && out.high_ns == 190 && out.rate_low == 105 && out.rate_high == 106);
     c[0].counts = c[1].counts = false;
     REQUIRE(ictusi_select(c, 3, &out));
@@ -441,7 +447,7 @@ static void sources_are_weighed(void)
     CHECK(c[2].selection == ICTUS_SOURCE_UNREACHABLE);
 }
 
-/* Three standard deviations are the limit of the mean. */
+/* The limit for the mean is three standard deviations. */
 static void noisy_sources_are_left_out(void)
 {
     for (int over = 0; over < 2; over++) {
@@ -452,7 +458,7 @@ static void noisy_sources_are_left_out(void)
     }
 }
 
-/* Of n at most (n - 1) / 2 may lie; intervals that touch share a point. */
+/* Of n sources, at most (n - 1) / 2 may be wrong; intervals that touch share a point. */
 static void some_lie(int n, int lying)
 {
     struct candidate c[8];
@@ -490,8 +496,10 @@ static void first_of_equals_is_selected(void)
     CHECK(out.voters == 0 && out.liars == 0 && out.selected == -1);
 }
 
-/* An estimate outside of what all say is moved to its edge, and is off by that much; where rates
- * contradict each other any oscillator's rate is possible. */
+/*
+ * An estimate outside the common interval is moved to its edge, and its error grows by the
+ * distance. If rates contradict each other, any oscillator's rate is possible.
+ */
 static void estimates_are_held_inside(void)
 {
     struct candidate c[2] = {says(100, 50, 100), says(190, 50, 100)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus lock --status: every field of a daemon's account is told under its own name. */
+/* ictus lock --status: every field of a daemon's status is reported under its own name. */
 #include "lock/lock_status.h"
 
 #include "../check.h"
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The linker has the command read this account. */
+/* The linker makes the command read this status. */
 static struct ictus_lock_status account;
 static int open_code, status_code, closed;
 int __wrap_ictus_lock_open_guarded(const char *name, const char *directory,
@@ -138,7 +138,7 @@ static void account_fill(void)
     static const char *const names[] = {"one", "two", "three", "four"};
     for (int i = 0; i < 4; i++) {
         account.sources[i] = source_of(names[i]);
-        account.sources[i].stamps = 2 - i; /* the last one: a reference clock */
+        account.sources[i].stamps = 2 - i; /* the last one is a reference clock */
     }
     account.sources[1].interleaved = 1;
     account.sources[1].selection = ICTUS_SOURCE_FALSETICKER;
@@ -147,7 +147,7 @@ static void account_fill(void)
 
 static char *printed;
 
-/* What goes to standard output meanwhile, and the exit code. */
+/* What is written to standard output meanwhile, and the exit code. */
 static int status_print(enum ictus_format format)
 {
     size_t size = 0;
@@ -186,7 +186,7 @@ static void text_has_every_line(void)
     };
     account_fill();
     CHECK(status_print(ICTUS_FORMAT_TEXT) == EXIT_OK);
-    /* A paragraph on the whole, two tables with a line for each source. */
+    /* A paragraph about the whole, and two tables with a line per source. */
     int count = 0, empty = 0;
     for (const char *c = printed; *c; c++) {
         count += *c == '\n';
@@ -201,7 +201,7 @@ static void text_has_every_line(void)
     }
 }
 
-/* Where nothing is measured, nobody listens, or the daemon is gone. */
+/* Nothing has been measured, no server is running, or the daemon has ended. */
 static void other_states_are_told(void)
 {
     account_fill();
@@ -247,7 +247,7 @@ static void text_is(const json_t *object, const char *key, const char *wanted)
     CHECK_STR(value ? value : "(missing)", wanted);
 }
 
-/* From 101 on, where odd[] has no other. */
+/* From 101 on, except where odd[] has another value. */
 static const char *const source[] = {
     "offset_ns",       "frequency_ppm", "skew_ppm",    "sigma_ns",      "bound_ns",
     "expected_ns",     "predicted_ns",  "measured_ns", "delay_ns",      "delay_sd_ns",

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus lock, serve and at: what their words ask of the library, and what is told of a poll. */
+/*
+ * ictus lock, serve and at: what their options request from the library, and what a poll reports.
+ */
 #include "../check.h"
 #include "lock/lock_status.h"
 #include "main/command.h"
@@ -13,9 +15,9 @@
 
 extern const struct command command_lock, command_serve, command_at;
 
-/* The linker has the commands run these. */
+/* The linker makes the commands run these. */
 static struct {
-    int run, close, resume; /* what the calls return */
+    int run, close, resume; /* return values of the calls */
     int polls, runs, closed, statuses;
     struct ictus_lock_poll poll;
     struct ictus_lock_options lock;
@@ -103,7 +105,7 @@ int command_fail(const char *command, int err, const struct ictus_why *why)
 
 enum { WORDS_MAX = 32 };
 
-/* Fill in a command's options from a line of words, of which `left` are no options. */
+/* Set a command's options from a line of words, of which `left` are not options. */
 static int words_read(const struct command *command, const char *line, void *options, char **left,
                       int *count)
 {
@@ -136,7 +138,7 @@ static int words_run(const struct command *command, const char *line)
     return command->run(&options, count, left + 1);
 }
 
-/* The smallest and largest value that an option takes, and those beyond which it refuses. */
+/* The smallest and largest value that an option accepts, and the next ones, which it refuses. */
 static void limits_hold(void)
 {
     static const struct {
@@ -182,7 +184,7 @@ static void limits_hold(void)
     }
 }
 
-/* What lock asks for in numbers, in the order of the lines below. */
+/* The numbers that lock requests, in the order of the lines below. */
 enum { NUMBERS = 21 };
 
 static void numbers_are(const double wanted[NUMBERS])
@@ -287,7 +289,7 @@ static void words_are_passed_on(void)
                                         ICTUS_LOCK_PLL,
                                         ICTUS_LOCK_TARGET});
     CHECK(world.lock.on_poll); /* they are in the file */
-    /* A quiet lock without a file has nobody to tell; no mode is interleaved without stamps. */
+    /* A quiet lock without a file reports to nobody; no mode is interleaved without stamps. */
     CHECK(words_run(&command_lock, "--reference=shm:0 --quiet --basic") == EXIT_OK);
     CHECK(!world.lock.on_poll && !world.lock.interleaved);
     CHECK(words_run(&command_lock, "--server=one --stamps=user") == EXIT_OK);
@@ -310,7 +312,7 @@ static void serving_is_asked_for(void)
     CHECK(s->stamps == ICTUS_STAMPS_USER && s->require_key && s->system_clock && s->stratum == 3);
 }
 
-/* What the daemons say goes to standard error, under their names. */
+/* The daemons' messages go to standard error with their names. */
 static void daemons_speak(void)
 {
     char said[80] = "";
@@ -361,7 +363,7 @@ static void text_is(const char *key, const char *wanted)
     CHECK_STR(value ? value : "(missing)", wanted);
 }
 
-/* Every field of a poll is told under its own name, in the unit of that name. */
+/* Every field of a poll is reported under its own name and in the unit of that name. */
 static void polls_are_told(void)
 {
     static const struct {
@@ -416,7 +418,7 @@ static void polls_are_told(void)
     }
 }
 
-/* What is no number, and what a poll without the kernel's stamps is told to have. */
+/* Values that are not numbers, and what a poll without kernel stamps reports. */
 static void polls_have_words(void)
 {
     CHECK(json_is_null(json_object_get(world.told, "clock_minus_system_ns")));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program's marks where no tracer is loaded: nothing is recorded, and nothing is said to be. */
+/* A program's marks without a tracer: nothing is recorded, and nothing claims to be. */
 #include <ictus/trace.h>
 
 #include "../check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks and verdicts of matrices made up for the purpose. */
+/* Ranks and verdicts of constructed matrices. */
 #include "bench/matrix_after.h"
 
 #include "../check.h"
@@ -23,7 +23,7 @@ static void fill(struct matrix *m)
     for (int i = 0; i < 3; i++) {
         strcpy(m->algorithms[i], rows[i]);
         strcpy(m->schemes[i], schemes[i]);
-        set(m, 0, i, 0.9e-6); /* the default is no winner of its own */
+        set(m, 0, i, 0.9e-6); /* the default is not the fastest */
         set(m, 1, i, 5e-6);
         set(m, 2, i, 1e-6);
     }
@@ -31,7 +31,7 @@ static void fill(struct matrix *m)
 
 static enum matrix_outcome outcome;
 
-/* Faster is here whose interval ends before the other's begins. */
+/* A is faster than B if its interval ends before B's begins. */
 static const char *verdict(struct matrix *m)
 {
     static char text[MATRIX_VERDICT];
@@ -47,7 +47,7 @@ static const char *verdict(struct matrix *m)
     return text;
 }
 
-/* What was not measured takes no place in the table. */
+/* Cells that were not measured take no space in the table. */
 static void test_print(struct matrix *m)
 {
     char text[2048] = "";
@@ -81,7 +81,7 @@ static void test_head(struct matrix *m)
     CHECK(strstr(text, want) != NULL);
 }
 
-/* An earlier matrix is asked for two rows of one column, of the same measurement. */
+/* An earlier matrix is queried for two rows of one column of the same measurement. */
 static void test_after(struct matrix *m)
 {
     json_t *cells =
@@ -115,16 +115,16 @@ int main(void)
     CHECK(strstr(verdict(&m), "does not change the winner: binomial under harmonize"));
     CHECK(outcome == MATRIX_SAME && matrix_winner(&m, 2) == 2 && matrix_judge(&m) == 2);
     CHECK(m.cells[0][0].place == 1 && m.cells[2][0].place == 2 && m.cells[1][0].place == 3);
-    set(&m, 1, 1, 0.2e-6); /* what S23 figure 2 shows */
+    set(&m, 1, 1, 0.2e-6); /* as in S23, figure 2 */
     CHECK_STR(verdict(&m),
               "reduce of 8 bytes on 16 processes: the choice of common start changes the winner: "
               "binomial under harmonize, but linear under barrier:algorithm=mpi:double_ring");
     CHECK(outcome == MATRIX_CHANGED);
-    set(&m, 1, 2, 1.01e-6); /* as good as each other where it counts */
+    set(&m, 1, 2, 1.01e-6); /* equally fast where it counts */
     CHECK(strstr(verdict(&m), "unclear; the fastest may be binomial or linear under harmonize"));
     CHECK(outcome == MATRIX_UNCLEAR && matrix_winner(&m, 2) == -1);
     set(&m, 1, 2, 5e-6);
-    set(&m, 2, 1, 0.201e-6); /* a column that does not tell them apart changes nothing */
+    set(&m, 2, 1, 0.201e-6); /* a column that does not distinguish them changes nothing */
     CHECK(strstr(verdict(&m), "does not change") && outcome == MATRIX_SAME);
     m.cells[2][2].measured = false;
     m.cells[1][2].measured = false;

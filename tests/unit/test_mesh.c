@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mesh against known truth: exactness, honesty, history, clocks that step, bad input. */
+/*
+ * The mesh against known truth: exact lines, claimed errors, history, clocks that step, bad input.
+ */
 #include "../sim/world.h"
 #include "core/estimator.h"
 #include "core/mesh.h"
@@ -12,7 +14,7 @@
 
 enum { SIZE_MAX_TESTED = 64, BURST = 40 };
 
-/* A mesh, the world it measures and what it said last. */
+/* A mesh, the world it measures, and its last result. */
 struct bed {
     struct world *world;
     struct mesh *mesh;
@@ -94,7 +96,7 @@ static void exact_without_jitter(void)
     }
 }
 
-/* Times are the reference's, whoever asks: a client at 200 ppm is off by 40 ns a second. */
+/* Times are the reference's, whoever asks: a client with 200 ppm is off by 40 ns per second. */
 static void who_asks_does_not_matter(void)
 {
     enum { SWEEPS = 5 };
@@ -150,7 +152,9 @@ static void knows_how_good_it_is(void)
     }
 }
 
-/* Few pairs tell little of their noise: what is claimed of two sweeps over them must allow for it.
+/*
+ * A few pairs say little about their noise, and the errors claimed from two sweeps over them must
+ * allow for that.
  */
 static void few_pairs_claim_little(void)
 {
@@ -178,7 +182,7 @@ static void few_pairs_claim_little(void)
     CHECK(covered / claims >= (CHECK_SANITIZED ? 0.92 : 0.94));
 }
 
-/* A sweep over pairs of given noise, as process 0 and the others see each other. */
+/* A sweep over pairs with given noise, as seen by process 0 and by the others. */
 static void add_noisy_sweep(struct mesh *mesh, int size, uint64_t seed, double noise_ns)
 {
     struct mesh_edge edges[SIZE_MAX_TESTED];
@@ -202,9 +206,9 @@ static void add_noisy_sweep(struct mesh *mesh, int size, uint64_t seed, double n
 }
 
 /*
- * Sweeps over the same pairs are solved together. In the opposite order each has the same offsets
- * and the same noise, and once more as well: by loops of pairs, and by their own opinion where
- * there are none.
+ * Sweeps over the same pairs are solved together. A sweep in the opposite order gets the same
+ * offsets and the same noise, and so does another one like it: from loops of pairs, and from their
+ * own residuals where there are no loops.
  */
 static void order_of_sweeps_does_not_matter(void)
 {
@@ -260,7 +264,7 @@ static void history_helps_and_shows_the_walk(void)
             CHECK(b.quality.walk < 1e-9);
             CHECK_NEAR(worst(&b, 10.0), 0.0, 30.0);
         } else {
-            /* Against the reference: the walks of two clocks. */
+            /* Relative to the reference: the walks of two clocks. */
             CHECK(b.quality.walk > 0.5 * o.walk && b.quality.walk < 4.0 * o.walk);
         }
         close_bed(&b);
@@ -283,7 +287,7 @@ static void a_step_is_told(void)
             REQUIRE(!solve(&b));
             b.world->clocks[7].origin -= 1000000;
             sweep(&b, 11, 2, 1.0);
-        } else { /* in the middle of a sweep: its second half is another one's */
+        } else { /* in the middle of a sweep: its second half shows another clock */
             sweep(&b, 11, 1, 0.0);
             struct stamp stamps[BURST];
             struct mesh_edge edges[66];
@@ -308,7 +312,7 @@ static void a_step_is_told(void)
         }
         CHECK(solve(&b) == ICTUS_ERR_CLOCK);
         CHECK(b.quality.suspect == 7);
-        /* It has forgotten, and begins anew. */
+        /* It has forgotten its history and begins again. */
         CHECK(solve(&b) == ICTUS_ERR_SAMPLES);
         const double now = world_now(b.world);
         sweep(&b, 11, 3, now);
@@ -320,8 +324,9 @@ static void a_step_is_told(void)
 }
 
 /*
- * More processes than cores: every second message waits for a time slice, some bursts have no good
- * exchange at all. Nothing stepped; neither within a call nor over a history may it be said.
+ * With more processes than cores, every second message waits for a time slice, and some bursts have
+ * no good exchange at all. Nothing has stepped, and no step may be reported, neither within a call
+ * nor over a history.
  */
 static void a_stall_is_no_step(void)
 {
@@ -329,7 +334,7 @@ static void a_stall_is_no_step(void)
         const int size = 2 + (int)(seed % 7);
         struct world_options o = world_defaults(size, seed);
         struct bed b;
-        o.drift = 20e-6; /* two clocks part by at most 200 ppm */
+        o.drift = 20e-6; /* two clocks diverge by at most 200 ppm */
         o.stall = seed % 2 ? 0.5 : 0.98;
         o.stall_ns = 8e6;
         open_bed(&b, &o);
@@ -353,7 +358,9 @@ static void a_stall_is_no_step(void)
     }
 }
 
-/* Steps that no drift limit shows: where each pair has several sweeps, one line has to fit them. */
+/*
+ * Steps within the limit of drift: if each pair has several sweeps, one line has to fit them all.
+ */
 static void a_small_step_is_told(void)
 {
     for (int size = 2; size <= 12; size += 5) {
@@ -370,7 +377,7 @@ static void a_small_step_is_told(void)
     }
 }
 
-/* A job of hours: old sweeps fade, anchors move, nothing is taken for a step. */
+/* A job of several hours: old sweeps fade, anchors move, and nothing is taken for a step. */
 static void hours_pass(void)
 {
     enum { SIZE = 8 };
@@ -390,7 +397,7 @@ static void hours_pass(void)
     close_bed(&b);
 }
 
-/* Of more sweeps than are kept the oldest go, in whatever portions they come. */
+/* If there are more sweeps than are kept, the oldest are dropped, however they arrive. */
 static void old_sweeps_go(void)
 {
     enum { SIZE = 2, PORTION = TRACK_MAX / 2 - 1 };

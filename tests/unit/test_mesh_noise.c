@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the mesh says of its errors where noise belongs to processes, bursts or paths, against known
- * truth: 95 % intervals hold 95 %, whoever is noisy.
+ * The errors that the mesh reports if the noise belongs to processes, bursts or paths, against
+ * known truth: 95 % intervals cover 95 %, whichever part is noisy.
  */
 #include "../sim/world.h"
 #include "core/laplacian.h"
@@ -19,7 +19,7 @@ enum { PROCESSES_MAX = 64, EXCHANGES = 12 };
 
 enum { LONG_BURST = 400 };
 
-/* One synchronisation of a world: lines and errors of all its processes. */
+/* One synchronisation of a world: the lines and errors of all its processes. */
 struct outcome {
     struct line lines[PROCESSES_MAX];
     struct line_error errors[PROCESSES_MAX];
@@ -63,17 +63,17 @@ static void synchronise(struct world *w, int sweeps, double window_s, struct out
     ictusi_mesh_free(mesh);
 }
 
-/* How many 95 % intervals hold, and the mean square of errors in standard deviations. */
+/* How many 95 % intervals cover the truth, and the mean square of errors in standard deviations. */
 struct coverage {
     double inside, count, square;
 };
 
-/* Errors of processes first to last, now and 10 s later. */
+/* Errors of the processes first to last, now and 10 s later. */
 static void cover(struct world *w, const struct outcome *out, int first, int last,
                   struct coverage *c)
 {
     const double now = world_now(w);
-    /* The world's time never goes back. */
+    /* The time of the world never goes back. */
     for (int later = 0; later <= 10; later += 10) {
         for (int i = first; i <= last; i++) {
             const double e = world_error(w, i, &out->lines[i], now + later);
@@ -85,7 +85,7 @@ static void cover(struct world *w, const struct outcome *out, int first, int las
     }
 }
 
-/* Three noisy nodes: they know it, the others are as good as without them. */
+/* Three noisy nodes report larger errors, and the others are as good as without them. */
 static void noisy_nodes_know_it(void)
 {
     enum { SIZE = 24, TRIALS = CHECK_TRIALS(60) };
@@ -110,7 +110,7 @@ static void noisy_nodes_know_it(void)
     CHECK_OF_TRIALS(noisy.square < 2.5 * noisy.count && noisy.square > 0.2 * noisy.count);
 }
 
-/* A noisy reference is in everybody's error, below and above the number of exact solutions. */
+/* A noisy reference affects everybody's error, below and above the limit of exact solutions. */
 static void a_noisy_reference_is_seen(void)
 {
     for (int size = 16; size <= 64; size += 48) {
@@ -132,8 +132,8 @@ static void a_noisy_reference_is_seen(void)
 }
 
 /*
- * Clocks that wander 30 times as much as usual: their claims follow, although an edge's noise hides
- * what the offsets of many processes, of many edges each, show.
+ * Clocks that wander 30 times as much as usual: the claimed errors follow, although the noise of an
+ * edge hides what the offsets of many processes with many edges show.
  */
 static void wandering_clocks_are_noticed(void)
 {
@@ -152,7 +152,7 @@ static void wandering_clocks_are_noticed(void)
     CHECK_OF_TRIALS(c.square < 4.0 * c.count && c.square > 0.4 * c.count);
 }
 
-/* What many sweeps show of a process's noise is neither more nor less than there is. */
+/* Many sweeps show the noise of a process neither too large nor too small. */
 static void many_sweeps_show_the_noise(void)
 {
     enum { SIZE = 12, TRIALS = CHECK_TRIALS(30) };
@@ -176,7 +176,7 @@ static void many_sweeps_show_the_noise(void)
     CHECK_OF_TRIALS(c.square < 1.4 * c.count && c.square > 0.75 * c.count);
 }
 
-/* One of sixteen bursts is congested: between two processes no loop shows it, but the line does. */
+/* One of sixteen bursts is congested. Between two processes no loop shows it, but the line does. */
 static void a_congested_burst_counts_less(void)
 {
     for (uint64_t seed = 1; seed <= CHECK_TRIALS(40); seed++) {
@@ -195,8 +195,10 @@ static void a_congested_burst_counts_less(void)
     }
 }
 
-/* Nearly every pair of four processes has a congested burst in one of sixteen sweeps; its other
- * bursts tell which. */
+/*
+ * Nearly every pair of four processes has a congested burst in one of sixteen sweeps; its other
+ * bursts show which.
+ */
 static void congested_bursts_of_most_pairs_count_less(void)
 {
     for (uint64_t seed = 1; seed <= CHECK_TRIALS(10); seed++) {
@@ -214,8 +216,10 @@ static void congested_bursts_of_most_pairs_count_less(void)
     }
 }
 
-/* Bursts that scatter as usual are left as they are, although some pair's six look better by
- * chance: moving them would straighten clocks that wander, and claim too little of them. */
+/*
+ * Bursts with the usual scatter are left as they are, although six of some pair look better by
+ * chance. Moving them would straighten clocks that wander and claim too little error.
+ */
 static void usual_bursts_stay(void)
 {
     enum { SIZE = 16, TRIALS = CHECK_TRIALS(40) };
@@ -233,7 +237,7 @@ static void usual_bursts_stay(void)
     CHECK_OF_TRIALS(c.square < 2.0 * c.count);
 }
 
-/* With two processes nothing shows the asymmetry; all of what is claimed for it is admitted. */
+/* Between two processes nothing shows the asymmetry, so all of the claimed one is included. */
 static void two_processes_admit_an_asymmetry(void)
 {
     struct world_options o = world_defaults(2, 1);
@@ -246,7 +250,10 @@ static void two_processes_admit_an_asymmetry(void)
     world_free(w);
 }
 
-/* Three processes have one loop; two sweeps show little more. Student's quantile says so. */
+/*
+ * Three processes have a single loop, and two sweeps show little more; Student's quantile accounts
+ * for that.
+ */
 static void one_loop_is_little(void)
 {
     struct coverage c = {0.0, 0.0, 0.0};
@@ -264,8 +271,8 @@ static void one_loop_is_little(void)
 }
 
 /*
- * The reference's own variance is part of everybody's: with few edges at node 0 a graph of 60
- * nodes, whose resistances are estimated, must say what exact solutions would.
+ * The reference's own variance is part of everybody's error. With few edges at node 0, a graph of
+ * 60 nodes with estimated resistances must give the same as exact solutions.
  */
 static void the_reference_counts_above_exact_sizes(void)
 {
@@ -292,8 +299,10 @@ static void the_reference_counts_above_exact_sizes(void)
     ictusi_laplacian_free(&l);
 }
 
-/* Between any two nodes of a complete graph of 20 the resistance is 2 / 20; on a path of 4, which
- * node 0 ends, there are three of 1, two of 2 and one of 3. */
+/*
+ * The resistance between any two nodes of a complete graph of 20 is 2 / 20. On a path of 4 nodes
+ * that begins with node 0, there are three of 1, two of 2 and one of 3.
+ */
 static void resistances_between_nodes_have_a_mean(void)
 {
     enum { NODES = 20 };
@@ -319,7 +328,7 @@ static void resistances_between_nodes_have_a_mean(void)
     ictusi_laplacian_free(&l);
 }
 
-/* A later sweep moves the lines; what they moved by is part of the bound that lived on. */
+/* A later sweep moves the lines, and their movement is part of the bound that survives. */
 static void a_resync_adds_its_movement_to_the_bound(void)
 {
     struct world_options o = world_defaults(2, 3);
@@ -333,7 +342,7 @@ static void a_resync_adds_its_movement_to_the_bound(void)
     const double before = world_now(w);
     const struct line old = out.lines[1];
     const double bound = out.errors[1].bound_ns;
-    /* A bad sweep at once: wide bounds, middles that are far off. */
+    /* A bad sweep: wide bounds, and middles that are far off. */
     w->options.stall = 1.0;
     w->options.stall_ns = 1e6;
     add_sweep(w, mesh, 2, before);
@@ -348,8 +357,9 @@ static void a_resync_adds_its_movement_to_the_bound(void)
 }
 
 /*
- * Few processes meet all others in each sweep: their paths' asymmetries are the same each time. Two
- * that took them for new ones followed their clocks with a lag of 20 ns.
+ * In a small job each process meets all others in each sweep, so the asymmetries of the paths are
+ * the same each time. If they were taken for new ones, clocks would be followed with a lag of 20
+ * ns.
  */
 static void the_same_paths_stay_the_same(void)
 {
@@ -382,7 +392,7 @@ static void the_same_paths_stay_the_same(void)
     world_free(w);
 }
 
-/* One exchange of a client whose server is ahead by so much, and fast by so many ns per s. */
+/* One exchange of a client whose server is ahead by an offset, and fast by some ns per s. */
 static struct stamp drifting_exchange(int64_t sent, int64_t there_ns, int64_t back_ns,
                                       double ahead_ns, double ns_per_s)
 {
@@ -391,7 +401,7 @@ static struct stamp drifting_exchange(int64_t sent, int64_t there_ns, int64_t ba
                           arrived + back_ns};
 }
 
-/* Two clocks at opposite limits of 200 ppm: their drift is known from two bursts all the same. */
+/* Two clocks at opposite limits of 200 ppm: their drift is found from two bursts all the same. */
 static void clocks_at_both_limits_are_followed(void)
 {
     enum { COUNT = 50 };
@@ -411,8 +421,8 @@ static void clocks_at_both_limits_are_followed(void)
 }
 
 /*
- * Few exchanges, 10 ms apart: the quickest one decides, not the first and the last, whose bounds
- * the drift makes look the tightest.
+ * A few exchanges 10 ms apart: the fastest one decides, not the first and the last, whose bounds
+ * look the tightest because of the drift.
  */
 static void drift_does_not_choose_the_exchange(void)
 {
@@ -435,7 +445,7 @@ static void drift_does_not_choose_the_exchange(void)
 
 enum { KNOWN = 300 };
 
-/* Exchanges of a pair whose ways take 900 and 500 ns at least; the server is ahead by so much. */
+/* Exchanges of a pair with minimum delays of 900 and 500 ns; the server is ahead by an offset. */
 static void asymmetric_burst(struct rng *rng, double ahead_ns, double ticks_per_ns,
                              struct stamp *stamps)
 {
@@ -450,7 +460,9 @@ static void asymmetric_burst(struct rng *rng, double ahead_ns, double ticks_per_
     }
 }
 
-/* A counter in common shows what the two ways differ by, and nothing else is taken out. */
+/*
+ * A common counter shows the difference between the two directions, and nothing else is subtracted.
+ */
 static void a_common_counter_shows_asymmetry(void)
 {
     static const double ahead_ns = 7e12;
@@ -469,12 +481,12 @@ static void a_common_counter_shows_asymmetry(void)
         CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, 0.0, 20.0);
         CHECK(edge.path_ns > 0.0 && edge.sigma_ns >= before.sigma_ns);
         CHECK(edge.half_width_ns >= before.half_width_ns + 150.0);
-        /* Counters that are apart by more than a round trip are not the same one. */
+        /* Counters that differ by more than a round trip are not the same one. */
         edge = before;
         asymmetric_burst(&rng, 2000.0, ticks_per_ns, known);
         REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 1.0 / ticks_per_ns, MESH_PAIR_AUTO, &edge));
         CHECK(edge.offset == before.offset && edge.path_ns == 0.0);
-        /* Nor is one used whose rate is not known. */
+        /* A counter with an unknown rate is not used either. */
         asymmetric_burst(&rng, 0.0, ticks_per_ns, known);
         REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 0.0, MESH_PAIR_AUTO, &edge));
         CHECK(edge.offset == before.offset && edge.path_ns == 0.0);

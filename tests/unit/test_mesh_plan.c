@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a mesh plans its sweeps: time and effort by what was asked and by what a trial showed. */
+/* How a mesh plans its sweeps: time and effort from what was requested and what a trial showed. */
 #include "core/mesh_plan.h"
 
 #include "../check.h"
@@ -18,7 +18,7 @@ static struct mesh_wish usual_wish(int size)
                               .limit_s = 3.0};
 }
 
-/* Time and effort follow what was asked, round trips and noise. */
+/* Time and effort follow the request, round trips and noise. */
 static void plans_follow_noise(void)
 {
     const struct mesh_trial quick = {.exchange_s = 3.6e-6, .scatter_ns = 40.0, .rtt_ns = 3000.0};
@@ -30,8 +30,10 @@ static void plans_follow_noise(void)
         CHECK(usual.window_s < 1.6 && long_one.window_s <= 3.0);
         CHECK(long_one.window_s >= usual.window_s);
         CHECK(usual.sweeps >= 2 && usual.exchanges >= 1 && usual.rounds >= 1);
-        /* Sweeps keep processes busy for seven tenths of the window at most, or as little as can
-         * be. */
+        /*
+         * Sweeps keep processes busy for at most seven tenths of the window, or for the shortest
+         * possible time.
+         */
         CHECK(usual.length_s * usual.sweeps <= 0.7 * usual.window_s + 1e-9);
         CHECK(long_one.length_s * long_one.sweeps <= 0.7 * long_one.window_s + 1e-9 ||
               long_one.exchanges == 4);
@@ -48,10 +50,10 @@ static void plans_follow_noise(void)
 }
 
 /*
- * What is long enough: 1.5 s for up to 32 processes, 0.32 s for more, where nothing else is asked;
- * to ask for what is good enough anyhow, 150 ns or 3 % of a round trip, changes nothing; and noise
- * falls as the root of time, a drift's error as time itself, so a window is as long as the
- * tolerance's 2/3rd power is small.
+ * The default window is 1.5 s for up to 32 processes and 0.32 s for more. Requesting what is
+ * sufficient anyway, 150 ns or 3 % of a round trip, changes nothing. Noise decreases with the root
+ * of time and the error of a drift with time itself, so the window grows with the 2/3rd power of
+ * the required precision.
  */
 static void windows_follow_tolerance(void)
 {
@@ -72,7 +74,7 @@ static void windows_follow_tolerance(void)
         CHECK(finest / finer > 3.99 && finest / finer < 8.01); /* noise: 4; a path's wander: 8 */
         wish.limit_s = 2.0;
         CHECK(ictusi_mesh_plan(&wish, &noisy).window_s == 2.0);
-        /* Slow exchanges have time for eight in each round, in seven tenths of the window. */
+        /* Slow exchanges: there is time for eight in each round, in seven tenths of the window. */
         const struct mesh_trial slow = {.exchange_s = 5e-3, .scatter_ns = 0.0, .rtt_ns = 5e6};
         struct mesh_wish patient = usual_wish(size);
         patient.limit_s = 1e9;
@@ -82,8 +84,10 @@ static void windows_follow_tolerance(void)
     }
 }
 
-/* Sweeps fill the window from end to end, alike from both; a sweep that cannot have all rounds has
- * as many as there is time for, eight at least; and a burst is cut off after twice its time. */
+/*
+ * Sweeps fill the window symmetrically from both ends. A sweep without time for all rounds has as
+ * many as fit, but at least eight, and a burst is cut off after twice its time.
+ */
 static void sweeps_fill_the_window(void)
 {
     for (double exchange_s = 1e-6; exchange_s < 1e-2; exchange_s *= 3.0) {
@@ -110,8 +114,10 @@ static void sweeps_fill_the_window(void)
     }
 }
 
-/* A trial burst says how long an exchange takes in the middle, how short one can be, and how far
- * its halves are apart; the first exchange, which connects the two, counts for nothing. */
+/*
+ * A trial burst shows the median and the minimum time of an exchange, and the difference between
+ * its halves. The first exchange, which connects the two, is ignored.
+ */
 static void trials_are_read(void)
 {
     static const int64_t took[MESH_TRIAL_EXCHANGES] = {9000000, 700, 300, 800, 400,
@@ -132,7 +138,7 @@ static void trials_are_read(void)
     }
 }
 
-/* Few processes whose trial met a busy machine make as many exchanges as there is time for. */
+/* A few processes whose trial met a busy machine make as many exchanges as there is time for. */
 static void a_busy_trial_does_not_decide(void)
 {
     const struct mesh_trial quick = {.exchange_s = 1e-6, .scatter_ns = 40.0, .rtt_ns = 900.0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages tell of clocks, against clocks that are known: what each shows too much is found to
- * within what is said of it, more waiting and paths that contradict each other make it less sure,
- * and nothing is said of clocks that do not talk both ways.
+ * What messages show about clocks, against known clocks. The errors of each clock are found within
+ * the stated uncertainty, more waiting and contradictory paths increase it, and nothing is stated
+ * about clocks without messages both ways.
  */
 #include "../check.h"
 
@@ -16,18 +16,18 @@
 
 enum {
     CLOCKS = 4,
-    ROUNDS = 60, /* each clock to each other one, and back */
-    PATH = 1000, /* ticks, at least */
+    ROUNDS = 60, /* from each clock to each other one, and back */
+    PATH = 1000, /* ticks, minimum */
     APART = 20000000,
     EVENTS_MOST = ROUNDS * CLOCKS * CLOCKS * 2
 };
 
-/* What is planted. */
+/* The planted truth. */
 struct world {
-    double off[CLOCKS];   /* a clock shows that much more, at the beginning */
-    double drift[CLOCKS]; /* and this much of the time */
-    double wait;          /* of a message, in the mean */
-    double longer;        /* messages from 0 to 1 take that much longer */
+    double off[CLOCKS];   /* initial error of each clock */
+    double drift[CLOCKS]; /* and its error as a share of the time */
+    double wait;          /* mean wait of a message */
+    double longer;        /* how much longer messages from 0 to 1 take */
     int silent;           /* a clock that never sends; -1: none */
 };
 
@@ -122,7 +122,7 @@ static void scene_points(struct scene *s)
     history->first[CLOCKS] = points->count;
 }
 
-/* The errors that are made of a world's messages; fitted: knots. */
+/* The errors computed from the messages of a world; fitted: number of knots. */
 static struct scene *scene_open(const struct world *w, uint32_t fitted)
 {
     struct scene *s = calloc(1, sizeof *s);
@@ -140,7 +140,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
     session->to = 100000 + llround(end);
     REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL));
     s->h = (struct histories){.clock_of = s->numbers,
-                              .home = s->numbers, /* each its own */
+                              .home = s->numbers, /* one clock per location */
                               .clock_count = CLOCKS,
                               .clocks = calloc(CLOCKS, sizeof *s->h.clocks)};
     REQUIRE(s->h.clocks);
@@ -150,7 +150,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
 
 static void scene_close(struct scene *s)
 {
-    s->h.clock_of = s->h.home = NULL; /* the scene's */
+    s->h.clock_of = s->h.home = NULL; /* owned by the scene */
     ictusi_histories_free(&s->h);
     ictusi_graph_fini(&s->session.graph);
     ictusi_history_fini(&s->session.history);
@@ -158,7 +158,7 @@ static void scene_close(struct scene *s)
     free(s);
 }
 
-/* Half of the shortest round trip is the path; of it each way may have 0.3 more, uniformly. */
+/* The path is half of the shortest round trip; each way may differ by 0.3 of it, uniformly. */
 static const double path_sigma = 0.3 * PATH / 2.449489742783178; /* sqrt(6) */
 
 static void offsets_are_found(uint32_t knots)
@@ -174,11 +174,11 @@ static void offsets_are_found(uint32_t knots)
             const double at = (double)(s->session.to - s->session.from) * k / (knots - 1);
             const double truth = w.off[c] + w.drift[c] * at - w.off[0] - w.drift[0] * at;
             CHECK_NEAR((double)e->times[k], (double)s->session.from + at, 1);
-            /* Half of a wait; of clocks that may walk also a drift up to the next knot. */
+            /* Half of a wait; for clocks that may walk, also a drift up to the next knot. */
             const double part = knots > 2 ? 0.5 / (knots - 1) : 0;
             const double within = 100 + 3e-7 * part * (double)(s->session.to - s->session.from);
             CHECK_NEAR(e->off[k] - s->h.clocks[0].off[k], truth, within);
-            /* The first clock is what the others are compared with. */
+            /* The first clock is the one to which the others are compared. */
             CHECK(c == 0 ? e->sigma[k] == 0
                          : e->sigma[k] > 0.5 * path_sigma && e->sigma[k] < 1.5 * path_sigma);
             double square = 0;
@@ -186,13 +186,13 @@ static void offsets_are_found(uint32_t knots)
                 const double draw = e->history[k * HISTORIES + (uint32_t)d];
                 square += draw * draw / HISTORIES;
             }
-            CHECK_NEAR(sqrt(square), e->sigma[k], 1e-6 * e->sigma[k]); /* as large as is said */
+            CHECK_NEAR(sqrt(square), e->sigma[k], 1e-6 * e->sigma[k]); /* as large as stated */
         }
     }
     scene_close(s);
 }
 
-/* Clocks that are believed may be anywhere between there and what messages say. */
+/* Clocks that are trusted may be anywhere between their own time and what messages show. */
 static void beliefs_are_doubted(void)
 {
     const struct world w = {.off = {0, 3000, -2000, 500}, .wait = 200, .silent = -1};
@@ -228,23 +228,23 @@ static void doubts_grow(void)
     const double prompt = largest_sigma(&(struct world){.wait = 1, .silent = -1});
     const double waiting = largest_sigma(&(struct world){.wait = 40000, .silent = -1});
     /*
-     * Between two of four clocks that all talk to each other there is half of a pair's variance,
-     * and three loops that close without a rest make it smaller: four such are presumed not to.
+     * Between two of four clocks that all exchange messages, there is half of a pair's variance.
+     * Three loops that close exactly make it smaller; four loops are presumed not to close.
      */
     CHECK_NEAR(prompt, path_sigma * sqrt(0.5 * 4 / 7), 0.1 * prompt);
     CHECK(waiting > 5 * prompt);
-    /* Round a triangle of clocks errors add up to nothing: here they do not. */
+    /* Around a triangle of clocks errors add up to zero; here they do not. */
     const double odd = largest_sigma(&(struct world){.wait = 1, .longer = 9 * PATH, .silent = -1});
     CHECK(odd > 1.5 * prompt);
 }
 
-/* A clock that only listens may show anything. */
+/* A clock that only listens may show any time. */
 static void silence_tells_nothing(void)
 {
     const struct world w = {.wait = 200, .silent = 2};
     struct scene *s = scene_open(&w, 2);
     CHECK(s->h.source == SIGMA_UNKNOWN);
-    s->session.to = s->session.from; /* nor does a run without length */
+    s->session.to = s->session.from; /* nor does a run of length zero */
     CHECK(!ictusi_message_errors(&s->h, &s->session, 2) && s->h.source == SIGMA_UNKNOWN);
     scene_close(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the lock tells others: ClockBound's segment, and the Prometheus endpoint among many clients.
- * The clock stands still until it is told to move.
+ * What the lock publishes for others: ClockBound's segment, and the Prometheus endpoint with many
+ * clients. The clock stands still until the test moves it.
  */
 #include "lock/clockbound.h"
 #include "lock/metrics.h"
@@ -16,7 +16,7 @@
 
 enum { CLIENTS = 60 };
 
-/* What the kernel's clocks show, so that on a busy machine no client idles for too long. */
+/* The time on the kernel's clocks, so that no client idles for too long on a busy machine. */
 static _Atomic int64_t now_ns = 1000 * ICTUS_NS_PER_S;
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -45,7 +45,7 @@ static int connected(int port)
     return fd;
 }
 
-/* Ask on an open connection. @return whether the whole answer came */
+/* Query on an open connection. @return whether the whole answer came */
 static bool is_answered(int fd)
 {
     char text[512];
@@ -62,7 +62,7 @@ static bool is_answered(int fd)
     return strstr(text, "200 OK") && strstr(text, "\r\n\r\nictus_unit 1\n");
 }
 
-/* A connection in the middle that is answered and closed leaves all others as they were. */
+/* If a connection in the middle is answered and closed, all others stay as they were. */
 static void test_crowd(int port)
 {
     enum { STRIDE = 7 }; /* it has no factor in common with CLIENTS */
@@ -70,7 +70,7 @@ static void test_crowd(int port)
     for (int i = 0; i < CLIENTS; i++) {
         fds[i] = connected(port);
     }
-    /* The last one first: once it has its answer, all are in. */
+    /* The last one first: once it has its answer, all are connected. */
     for (int i = 0; i < CLIENTS; i++) {
         REQUIRE(is_answered(fds[(CLIENTS - 1 + i * STRIDE) % CLIENTS]));
     }
@@ -79,12 +79,12 @@ static void test_crowd(int port)
     }
 }
 
-/* Who asks nothing for 2 s is shown the door, and nobody else. */
+/* A client that asks nothing for 2 s is disconnected, and no other is. */
 static void test_idle(int port)
 {
     char byte = 0;
     const int idle = connected(port);
-    REQUIRE(is_answered(connected(port))); /* so the one before is in */
+    REQUIRE(is_answered(connected(port))); /* so the previous one is connected */
     now_ns += 3 * ICTUS_NS_PER_S / 2;
     const int late = connected(port);
     REQUIRE(is_answered(connected(port)));
@@ -120,7 +120,7 @@ static void test_addresses(void)
     }
 }
 
-/* A source's name is a label, whatever is in it; its numbers are its own. */
+/* The name of a source is a label, whatever it contains, and the numbers are that source's. */
 static void test_labels(void)
 {
     static struct ictus_lock_status status;
@@ -138,7 +138,9 @@ static void test_labels(void)
     CHECK(strncmp(strchr(other, '}'), "} 25\n", 5) == 0);
 }
 
-/* Numbers that do not fit are the largest, and a generation of 0 would mean that nothing was told.
+/*
+ * Numbers that do not fit are reported as the largest one. A generation of 0 would mean that
+ * nothing has been published.
  */
 static void segment_limits(struct clockbound *bound)
 {
@@ -149,7 +151,7 @@ static void segment_limits(struct clockbound *bound)
     CHECK(s->bound_ns == INT64_C(9000000000000000000) && s->max_drift_ppb == 4000000000U);
 }
 
-/* As ClockBound's readers expect it: what holds when, rounded up, in an even generation. */
+/* As ClockBound's readers expect it: the state, rounded up, in an even generation. */
 static void test_segment(void)
 {
     char path[] = "/tmp/ictus-bound-XXXXXX";
@@ -167,7 +169,7 @@ static void test_segment(void)
     const unsigned before = s->generation;
     ictusi_clockbound_tell(&bound, CLOCKBOUND_SYNCHRONIZED, 1234.2, 50.5);
     CHECK(s->status == CLOCKBOUND_SYNCHRONIZED && s->max_drift_ppb == 51);
-    CHECK(s->bound_ns == 1235); /* and half a nanosecond of drift in a tick */
+    CHECK(s->bound_ns == 1235); /* and half a nanosecond of drift in one tick */
     CHECK(s->as_of_s == now_ns / ICTUS_NS_PER_S && s->as_of_ns == now_ns % ICTUS_NS_PER_S);
     CHECK(s->void_after_s == s->as_of_s + 1000 && s->void_after_ns == s->as_of_ns);
     CHECK(before == 2 && s->generation == 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What reads archives, where memory ends: whichever allocation of its own fails, an operation says
- * so, as an error, and leaves neither files nor memory behind.
+ * Reading archives without enough memory: whichever of its own allocations fails, an operation
+ * reports an error and leaves neither files nor memory behind.
  */
 #include "../check.h"
 
@@ -30,7 +30,7 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-/* What Score-P leaves beside an archive belongs to it. */
+/* Files that Score-P leaves beside an archive belong to it. */
 static void companion_put(const char *path)
 {
     char name[128];
@@ -155,8 +155,8 @@ static int run_profile(struct ictus_why *why)
 }
 
 /*
- * Each of the first allocations, and then fewer and fewer, since most are one loop's; where others
- * look at the same ones, beginning elsewhere.
+ * Fail each of the first allocations, and then fewer and fewer, because most belong to one loop.
+ * Where other runs test the same ones, begin elsewhere.
  */
 static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
 {
@@ -176,7 +176,7 @@ static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
         const int err = run(&why);
         refused = 0;
         /*
-         * There are allocations that it can do without. Of its own chunks the OTF2 library tells;
+         * Some allocations are optional. The OTF2 library reports failures of its own chunks, and
          * one that it cannot write is missing in the end.
          */
         const bool said = !err || err == ICTUS_ERR_NOMEM || strstr(why.text, "the given memory") ||

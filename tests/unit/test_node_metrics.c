@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of nodes: each node's numbers under its name, in seconds, and no half of a file. */
+/* Metrics of nodes: each node's numbers under its name, in seconds, and never half of a file. */
 #include "../check.h"
 
 #include "clocks/node_metrics.h"
@@ -64,7 +64,7 @@ static int metrics_write(const char *path, struct ictus_why *why)
     return node_metrics_write(path, &found, names[0], NAME_BYTES, why);
 }
 
-/* A pipe or a device is written to: nothing takes its place, and it stays whatever happens. */
+/* A pipe or a device is written to, never replaced, and never removed. */
 static void pipes_stay(const char *path)
 {
     struct stat status;
@@ -97,7 +97,7 @@ int main(void)
     (void)snprintf(path, sizeof(path), "%s/metrics", directory);
     (void)snprintf(beside, sizeof(beside), "%s.part", path);
     (void)snprintf(nowhere, sizeof(nowhere), "%s/none/metrics", directory);
-    for (int turn = 0; turn < 2; turn++) { /* the second takes the first one's place */
+    for (int turn = 0; turn < 2; turn++) { /* the second one replaces the first one */
         REQUIRE(!metrics_write(path, &why));
         file_holds(path, wanted);
         CHECK(access(beside, F_OK) != 0);
@@ -105,7 +105,7 @@ int main(void)
     CHECK(metrics_write(nowhere, &why) == ICTUS_ERR_IO && strstr(why.text, "--metrics=/tmp/ictus"));
     memset(long_path, 'x', sizeof(long_path) - 1);
     CHECK(metrics_write(long_path, &why) == ICTUS_ERR_IO && strstr(why.text, "too long"));
-    if (access("/dev/full", W_OK) == 0) { /* a full disk: what was there stays, and nothing else */
+    if (access("/dev/full", W_OK) == 0) { /* on a full disk the old file stays, and no other */
         REQUIRE(symlink("/dev/full", beside) == 0);
         CHECK(metrics_write(path, &why) == ICTUS_ERR_IO);
         file_holds(path, wanted);

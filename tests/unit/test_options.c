@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every command does with its words: options, and numbers of processes. */
+/* What all commands do with their arguments: options, and numbers of processes. */
 #include "main/command.h"
 #include "main/group.h"
 #include "main/options.h"
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The job, as a test wants it. */
+/* The simulated job. */
 static int job_rank;
 
 int command_rank(void)
@@ -23,7 +23,7 @@ int command_size(void)
     return 6;
 }
 
-/* What MPI is asked for. */
+/* The queries to MPI. */
 static struct asked {
     int colour, key, tests, naps;
 } asked;
@@ -91,7 +91,7 @@ static struct values got;
 static struct ictus_why why;
 static int left;
 
-/* Read a line of words, parted by single spaces. */
+/* Read a line of words, separated by single spaces. */
 static int read_line(const char *line)
 {
     int count = 1;
@@ -122,7 +122,7 @@ static bool is_set(const char *name)
     return options_is_set(options_row(rows, name), &got);
 }
 
-/* What is as by default has not been set, even if somebody wrote it. */
+/* A value that equals the default does not count as set, even if the user gave it. */
 static void set_is_what_differs(void)
 {
     CHECK(options_row(rows, "cou") == NULL && options_row(rows, "counts") == NULL);
@@ -148,7 +148,7 @@ static void values_stand_inside_or_next(void)
     CHECK_STR(got.text, "abc");
     CHECK(read_line("-n-2 --given= --bytes 64") == ICTUS_OK && got.count == -2 && got.bytes == 64);
     CHECK_STR(got.given, "");
-    /* The last one counts. */
+    /* The last occurrence counts. */
     CHECK(read_line("-n 1 --count 2 -n 3") == ICTUS_OK && got.count == 3);
 }
 
@@ -169,7 +169,7 @@ static void other_words_stay(void)
     CHECK_STR(got.text, "--help");
 }
 
-/* Limits belong to what is allowed. */
+/* The limits themselves are allowed. */
 static void limits_hold(void)
 {
     static const struct {
@@ -220,7 +220,7 @@ static void limits_hold(void)
     }
 }
 
-/* Where there are too many options for a line, the line says where to look. */
+/* If there are too many options for a line, it says where to find them. */
 static void many_options_are_not_listed(void)
 {
     struct option_row many[14] = {{0}};
@@ -274,7 +274,7 @@ static void counts_are_of_this_job(void)
     CHECK(group_counts("two", counts, &count, &why) == ICTUS_ERR_SPEC);
 }
 
-/* The first ones, or ones that are as far apart as can be; the others are in nobody's way. */
+/* The first processes, or those that are farthest apart; the others do not disturb them. */
 static void groups_take_part(void)
 {
     static const bool parts[2][6] = {{1, 1, 1, 1, 0, 0}, {1, 1, 0, 1, 1, 0}};

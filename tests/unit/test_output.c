@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outputs of commands: files that are whole or not there, and what is told meanwhile. */
+/* Outputs of commands: files are complete or absent, and progress is reported meanwhile. */
 #include "main/command.h"
 #include "main/output.h"
 #include "main/progress.h"
@@ -17,7 +17,7 @@
 #include <termios.h>
 #include <time.h>
 
-/* The job, as a test wants it. */
+/* The simulated job. */
 static struct job {
     int rank;
     bool launched;
@@ -33,7 +33,7 @@ bool command_launched(void)
     return job.launched;
 }
 
-/* Instants that the thread that watches waits for, which are reached at once. */
+/* The instants that the watching thread waits for, which are reached immediately. */
 static struct asked {
     int waits;
     double until_s[4];
@@ -66,7 +66,7 @@ static void write_text(const char *path, const char *text)
     REQUIRE(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Whether a file reads so; NULL: there is none. */
+/* Whether a file has this content; NULL: it does not exist. */
 static bool reads(const char *path, const char *text)
 {
     char found[64] = "";
@@ -88,7 +88,7 @@ static struct stat state_of(const char *path)
     return status;
 }
 
-/* Write a text to an output that ends so. @return what closing it returned */
+/* Write a text to an output that ends with this error. @return what closing it returned */
 static int put(const char *path, const char *text, int err)
 {
     struct output out;
@@ -98,7 +98,7 @@ static int put(const char *path, const char *text, int err)
     return output_close(&out, err, &why);
 }
 
-/* All or nothing, and all else about a file stays as it is. */
+/* All or nothing, and all other properties of a file stay as they are. */
 static void outputs_are_whole(void)
 {
     char *file = path_of(0, "file");
@@ -116,24 +116,26 @@ static void outputs_are_whole(void)
     REQUIRE(symlink("file", link_path) == 0);
     CHECK(put(link_path, "three", ICTUS_OK) == ICTUS_OK && reads(file, "three"));
     CHECK(S_ISLNK(state_of(link_path).st_mode));
-    /* A file of two names is written in place, and removed where that went wrong. */
+    /* A file with two names is written in place, and removed if that fails. */
     REQUIRE(link(file, twin) == 0);
     CHECK(put(file, "four", ICTUS_OK) == ICTUS_OK && reads(twin, "four"));
     CHECK(put(file, "five", ICTUS_ERR_NOMEM) == ICTUS_ERR_NOMEM && reads(file, NULL));
     REQUIRE(unlink(twin) == 0);
-    /* What one of the same number left behind when it was killed is in nobody's way. */
+    /* What a killed process with the same number left behind does no harm. */
     char left[32];
     (void)snprintf(left, sizeof(left), ".ictus-%ld", (long)getpid());
     write_text(file, "before");
     write_text(path_of(3, left), "half");
     CHECK(put(file, "after", ICTUS_OK) == ICTUS_OK && reads(file, "after"));
     CHECK(reads(path_buffer[3], NULL) && unlink(file) == 0);
-    /* A link into nowhere makes its target. */
+    /* A dangling link gets its target created. */
     CHECK(put(link_path, "six", ICTUS_OK) == ICTUS_OK && reads(file, "six"));
     CHECK(unlink(link_path) == 0 && unlink(file) == 0);
 }
 
-/* What does not fit is told, and nothing of it is left; where a reason is known already, that one.
+/*
+ * If the output does not fit, that is reported and nothing of it is left; if a reason is known
+ * already, it is kept.
  */
 static void files_end_early(void)
 {
@@ -167,7 +169,7 @@ static void pipes_stay(void)
     CHECK(put(pipe_path, "x", ICTUS_ERR_NOMEM) == ICTUS_ERR_NOMEM);
     CHECK(S_ISFIFO(state_of(pipe_path).st_mode));
     CHECK(close(fd) == 0 && unlink(pipe_path) == 0);
-    /* One that has come by its name meanwhile keeps it. */
+    /* A file that has been created under the name meanwhile is kept. */
     struct output out;
     memset(&why, 0, sizeof(why));
     REQUIRE(output_open(&out, pipe_path, &why) == ICTUS_OK && mkfifo(pipe_path, 0600) == 0);
@@ -190,7 +192,7 @@ static void outputs_tell_why(void)
     CHECK(output_close(&out, ICTUS_ERR_NOMEM, &why) == ICTUS_ERR_NOMEM && ftell(stdout) != 99);
 }
 
-/* Nothing that somebody wrote is lost unasked, and no input ever. */
+/* Nothing is overwritten without permission, and an input never. */
 static void outputs_are_allowed(void)
 {
     char *file = path_of(0, "file");
@@ -209,11 +211,11 @@ static void outputs_are_allowed(void)
     CHECK(strstr(why.text, "/empty' is an input and would be overwritten; name another output"));
     REQUIRE(link(file, twin) == 0);
     CHECK(output_allowed(file, true, 2, inputs, &why) == ICTUS_ERR_EXISTS);
-    CHECK(output_allowed(place, false, 0, inputs, &why) == ICTUS_OK); /* whoever writes tells */
+    CHECK(output_allowed(place, false, 0, inputs, &why) == ICTUS_OK); /* the writer reports it */
     CHECK(unlink(file) == 0 && unlink(empty) == 0 && unlink(twin) == 0);
 }
 
-/* Nor a file of an archive or of arrivals, whether they are named by their directory or anchor. */
+/* Nor a file of an archive or of arrivals, whether named by its directory or its anchor. */
 static void archives_are_inputs(void)
 {
     static const struct {
@@ -245,7 +247,7 @@ static void archives_are_inputs(void)
     CHECK(rmdir(path) == 0);
 }
 
-/* What goes to standard error meanwhile. */
+/* What is written to standard error meanwhile. */
 static struct captured told;
 static int error_saved;
 
@@ -283,7 +285,7 @@ static void listen_terminal(void)
     REQUIRE(error_saved >= 0 && told.file && dup2(terminal, 2) == 2 && close(terminal) == 0);
 }
 
-/* What the terminal got: once nobody has it any more, reading ends. */
+/* What the terminal received: reading ends when no process has it open any more. */
 static void terminal_end(void)
 {
     size_t length = 0;
@@ -305,7 +307,7 @@ static enum progress_mode mode_of(bool quiet, bool progress, bool verbose)
 
 static void progress_is_for_those_who_see_it(void)
 {
-    listen_begin(); /* no terminal */
+    listen_begin(); /* not a terminal */
     (void)unsetenv("ICTUS_PROGRESS");
     job = (struct job){.rank = 0};
     CHECK(mode_of(false, false, false) == PROGRESS_OFF);
@@ -339,8 +341,10 @@ static void progress_is_for_those_who_see_it(void)
     CHECK_STR(told.text, "");
 }
 
-/* A long call: a line after two seconds, and another each five, or each second where it is written
- * over. */
+/*
+ * A long call: a line after two seconds and another one every five, or every second if the line is
+ * overwritten.
+ */
 static void calls_are_watched(bool live)
 {
     const struct progress_options options = {.progress = true};
@@ -376,14 +380,14 @@ static void calls_are_watched(bool live)
     }
 }
 
-/* A step each with --verbose; lines only now and then; a live line is written over. */
+/* Every step with --verbose; otherwise lines are rare, and a live line is overwritten. */
 static void steps_are_told(void)
 {
     const struct progress_options verbose = {.verbose = true}, quiet = {.quiet = true};
     struct progress progress;
     listen_begin();
     progress_start(&progress, &verbose, "experiments", 8.0);
-    progress.started_s += 1000.0; /* what has hardly begun says nothing of its end */
+    progress.started_s += 1000.0; /* a job that has just begun does not predict its end */
     progress_step(&progress, 2.0, "the third");
     progress_step(&progress, 3.0, NULL);
     progress.started_s -= 7000.0;
@@ -391,7 +395,7 @@ static void steps_are_told(void)
     progress.total = 1e6;
     progress.started_s -= 9e6 - 6000.0;
     progress_step(&progress, 999999.0, NULL);
-    progress.started_s -= 151e6; /* more than 100 s are told in minutes */
+    progress.started_s -= 151e6; /* more than 100 s are given in minutes */
     progress_step(&progress, 999999.0, NULL);
     progress.total = 0.0;
     progress.started_s += 1e9;
@@ -427,7 +431,7 @@ static void steps_are_told(void)
                          "\r\033[K 12 %  1 of 8 experiments\r\033[K");
 }
 
-/* Where a step may be longer than lines are apart, the first one says how long. */
+/* If a step may take longer than the interval between lines, the first line says how long. */
 static void long_steps_are_foretold(void)
 {
     const struct progress_options quiet = {.quiet = true};
@@ -436,7 +440,7 @@ static void long_steps_are_foretold(void)
     progress_start(&progress, &quiet, "experiments", 8.0);
     progress.mode = PROGRESS_LINES;
     progress.shown_s = progress.started_s;
-    progress_foretell(&progress, 4.9); /* shorter than lines are apart */
+    progress_foretell(&progress, 4.9); /* shorter than the interval between lines */
     progress_foretell(&progress, NAN);
     progress_foretell(&progress, INFINITY);
     progress_step(&progress, 0.0, NULL);
@@ -476,7 +480,7 @@ static void work_is_named(int count, char **paths, const char *wanted)
     CHECK(strcmp(found, "0.0 s\n") == 0 || strstr(found, " s\n") == found + strlen(found) - 3);
 }
 
-/* An archive is its anchor file, its definitions and its directory of one level more. */
+/* The size of an archive is that of its anchor, its definitions and one directory level. */
 static void watched_work_has_a_size(void)
 {
     static const char *const files[] = {"run", "run/one", "run/deep"};

@@ -7,20 +7,22 @@
 
 static void formulas(void)
 {
-    /* Nothing hidden: the wait takes as long as the blocking operation. */
+    /* Nothing is hidden: the wait takes as long as the blocking operation. */
     CHECK_NEAR(ictusi_overlap_h08(10.0, 10.0), 0.0, 1e-12);
     CHECK_NEAR(ictusi_overlap_osu(20.0, 10.0, 0.0, 10.0), 0.0, 1e-12);
     CHECK_NEAR(ictusi_overlap_imb(20.0, 10.0, 10.0), 0.0, 1e-12);
-    /* All hidden. */
+    /* Everything is hidden. */
     CHECK_NEAR(ictusi_overlap_h08(0.0, 10.0), 1.0, 1e-12);
     CHECK_NEAR(ictusi_overlap_osu(10.0, 10.0, 0.0, 10.0), 1.0, 1e-12);
     CHECK_NEAR(ictusi_overlap_imb(10.0, 10.0, 10.0), 1.0, 1e-12);
-    /* Twice the computation: IMB divides by it, OSU and H08 do not. */
+    /* With twice the computation: IMB divides by it, OSU and H08 do not. */
     CHECK_NEAR(ictusi_overlap_osu(25.0, 20.0, 0.0, 10.0), 0.5, 1e-12);
     CHECK_NEAR(ictusi_overlap_imb(25.0, 20.0, 10.0), 0.25, 1e-12);
-    /* Tests inside the computation count as overhead with OSU. */
+    /* With OSU, tests inside the computation count as overhead. */
     CHECK_NEAR(ictusi_overlap_osu(14.0, 14.0, 4.0, 10.0), 0.6, 1e-12);
-    /* Worse than blocking is no negative share; a blocking time of zero gives no infinity. */
+    /*
+     * No share is negative if it is worse than blocking, nor infinite if the blocking time is zero.
+     */
     CHECK_NEAR(ictusi_overlap_h08(30.0, 10.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_osu(99.0, 10.0, 0.0, 10.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_h08(1.0, 0.0), 0.0, 0);
@@ -35,7 +37,7 @@ static void work_is_found(enum ictus_kernel kernel)
     REQUIRE(!ictusi_workload_init(&work, kernel));
     REQUIRE(!ictusi_source_open("monotonic", NULL, &source, NULL));
     const int err = ictusi_workload_find(&work, source, 1e6, &units);
-    /* A machine that is too busy says so; otherwise a millisecond is many units. */
+    /* A machine that is too busy is reported; otherwise a millisecond is many units. */
     CHECK(err == ICTUS_OK ? units > 1000 : err == ICTUS_ERR_CORRUPT);
     ictusi_workload_do(&work, 1000);
     CHECK(work.result > 0.0);
@@ -43,13 +45,13 @@ static void work_is_found(enum ictus_kernel kernel)
     ictusi_workload_fini(&work);
 }
 
-/* What a kernel has done can be told from what it leaves; here that is the time. */
+/* The work of a kernel can be read from its result; here this gives the time. */
 struct work_clock {
     struct source base; /* first member */
     const struct workload *work;
     double unit_ns, read_ns;
     int64_t reads;
-    double hiccup_ns; /* lost at every fifth reading */
+    double hiccup_ns; /* delay at every fifth reading */
 };
 
 enum { LINES = 16 * 1024 * 1024 / 64 }; /* of the memory-bound kernel */
@@ -73,7 +75,7 @@ static int64_t work_clock_read(const struct source *source)
 
 static const struct source_ops work_clock_ops = {.name = "work", .read = work_clock_read};
 
-/* As many units as were asked for are done, and as many found as fill the time. */
+/* The requested units are done, and the units found fill the time. */
 static void work_is_counted(enum ictus_kernel kernel)
 {
     static const double targets[] = {40.0, 3e3, 1e5, 2e6};
@@ -89,7 +91,7 @@ static void work_is_counted(enum ictus_kernel kernel)
     ictusi_workload_do(&work, LINES);
     CHECK_NEAR(units_done(&work), 1000 + LINES, 0.01);
     CHECK_NEAR(ictusi_workload_time(&work, &clock.base, 4000), 10000, 1);
-    clock.hiccup_ns = 5e4; /* in one or two of seven runs: none that stands for them */
+    clock.hiccup_ns = 5e4; /* in one or two of seven runs, so the median is not affected */
     CHECK_NEAR(ictusi_workload_time(&work, &clock.base, 4000), 10000, 1);
     clock.hiccup_ns = 0.0;
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
@@ -97,12 +99,12 @@ static void work_is_counted(enum ictus_kernel kernel)
         REQUIRE(!ictusi_workload_find(&work, &clock.base, targets[i], &units));
         CHECK_NEAR((double)units * 2.5, targets[i], fmax(0.006 * targets[i], 3));
     }
-    /* What the units take together is more than the proportion says: it has to be searched for. */
+    /* The units take longer in total than in proportion, so they have to be searched for. */
     clock.read_ns = 2e5;
     work.result = 2.0;
     REQUIRE(!ictusi_workload_find(&work, &clock.base, 6e5, &units));
     CHECK_NEAR((double)units * 2.5, 4e5, 0.006 * 6e5);
-    /* Never nothing at all. */
+    /* Never zero units. */
     work.result = 2.0;
     REQUIRE(!ictusi_workload_find(&work, &clock.base, 1.0, &units));
     CHECK(units >= 1);

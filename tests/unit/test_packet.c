@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NTP packets: codec, eras, checks, authenticators, and a storm of damaged ones. */
+/* NTP packets: codec, eras, checks, authenticators, and many damaged packets. */
 #include "core/random.h"
 #include "lock/keys.h"
 #include "lock/packet.h"
@@ -44,13 +44,13 @@ static void test_round_trip(void)
     CHECK(q.poll == 6 && q.precision == -23 && q.reference_id == p.reference_id);
     CHECK(q.origin == p.origin && q.receive == p.receive && q.transmit == p.transmit);
     CHECK(q.reference == p.reference);
-    /* Root values never shrink on the wire, and grow by at most a unit of 2^-16 s. */
+    /* Root values never decrease when they are sent, and grow by at most a unit of 2^-16 s. */
     CHECK(q.root_delay_ns >= 1.5e6 && q.root_delay_ns < 1.5e6 + 2 * 15259);
     CHECK(q.root_dispersion_ns >= 2.5e6 && q.root_dispersion_ns < 2.5e6 + 2 * 15259);
     CHECK(!ictusi_packet_decode(bytes, PACKET_BYTES - 1, &q));
 }
 
-/* In units of 2^-16 s, more rather than less, up to what 32 bits hold. */
+/* In units of 2^-16 s, rounded up, as far as 32 bits reach. */
 static void test_short_times(void)
 {
     static const struct {
@@ -94,7 +94,7 @@ static void test_stamps(void)
     struct rng rng;
     ictusi_random_seed(&rng, 5, 0);
     for (int i = 0; i < 20000; i++) {
-        /* From 1970 to 2191, through two ends of eras; the pivot is up to 60 years off. */
+        /* From 1970 to 2191, through the ends of two eras; the pivot is off by up to 60 years. */
         const int64_t t = (int64_t)ictusi_random_below(&rng, UINT64_C(7000000000) * 1000000000);
         const int64_t off = ((int64_t)ictusi_random_below(&rng, 120) - 60) * 31557600 * second;
         CHECK_NEAR((double)(ictusi_packet_unix(ictusi_packet_stamp(t), t + off) - t), 0, 1);
@@ -139,7 +139,7 @@ static void test_checks(void)
     CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
     p.leap = 0;
     CHECK(ictusi_packet_check_content(&p, 3e6) == PACKET_DISTANCE);
-    p.root_delay_ns = 2e6; /* half of it, and the dispersion: 3.5 ms */
+    p.root_delay_ns = 2e6; /* half of it plus the dispersion: 3.5 ms */
     CHECK(ictusi_packet_check_content(&p, 3.5e6) == PACKET_GOOD);
     CHECK(ictusi_packet_check_content(&p, 3.49e6) == PACKET_DISTANCE);
     p.transmit = 0;
@@ -158,7 +158,9 @@ static void test_trailer(void)
     CHECK(!ictusi_packet_trailer(bytes, 56, &mac));
     CHECK(!ictusi_packet_trailer(bytes, 49, &mac));
     CHECK(!ictusi_packet_trailer(bytes, 44, &mac));
-    /* An extension field of 28 bytes before an authenticator of 20; then one that overruns. */
+    /*
+     * An extension field of 28 bytes before an authenticator of 20, and then one that is too long.
+     */
     memset(bytes, 0, sizeof(bytes));
     bytes[51] = 28;
     bytes[48 + 28 + 3] = 6;
@@ -168,7 +170,7 @@ static void test_trailer(void)
         bytes[51] = (uint8_t)field;
         CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
     }
-    bytes[50] = 1; /* 256 and 4 bytes: longer than one byte can say */
+    bytes[50] = 1; /* 256 and 4 bytes: more than one byte can say */
     bytes[51] = 4;
     bytes[48 + 260 + 3] = 7;
     CHECK(ictusi_packet_trailer(bytes, 48 + 260 + 20, &mac) && mac.key == 7);
@@ -178,7 +180,7 @@ static void test_trailer(void)
     CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
 }
 
-/* Random bytes and damaged good packets of every length: nothing is read outside, nothing loops. */
+/* Random bytes and damaged packets of every length: no read outside, and no endless loop. */
 static void test_storm(void)
 {
     struct rng rng;
@@ -210,7 +212,7 @@ static void test_storm(void)
         free(bytes);
     }
     CHECK(malformed > 10000);
-    CHECK(accepted > 100); /* damage elsewhere than in what is checked */
+    CHECK(accepted > 100); /* damage outside the checked part */
 }
 
 static void write_file(const char *path, const char *text)
@@ -221,7 +223,7 @@ static void write_file(const char *path, const char *text)
     REQUIRE(fclose(file) == 0);
 }
 
-/* Keys that are no keys are refused, each with its line; and no key of such a file is kept. */
+/* Invalid keys are refused with their line, and no key of such a file is kept. */
 static void check_refused(const char *path, const char *line)
 {
     char text[400];
@@ -262,7 +264,7 @@ static void test_bad_keys(const char *path)
     }
 }
 
-/* Whoever can read a key can forge time, and whoever can write one too; the group may read. */
+/* Whoever can read a key can forge time, and so can whoever can write it; the group may read. */
 static void test_key_modes(const char *path)
 {
     static const mode_t refused[] = {0604, 0602, 0620, 0606, 0666};
@@ -281,7 +283,9 @@ static void test_key_modes(const char *path)
     REQUIRE(chmod(path, 0600) == 0);
 }
 
-/* NIST SP 800-38B, D.3: the message of 40 bytes with a key of 256 bits; and a file of many. */
+/*
+ * NIST SP 800-38B, D.3: the message of 40 bytes with a key of 256 bits; and a file with many keys.
+ */
 static void test_long_keys(const char *path, const uint8_t *message, size_t length)
 {
     static const uint8_t wanted[20] = {0xff, 0xfe, 0xfd, 0xfc, 0xaa, 0xf3, 0xd8, 0xf1, 0xde, 0x56,
@@ -298,7 +302,7 @@ static void test_long_keys(const char *path, const uint8_t *message, size_t leng
         (void)snprintf(text + at, sizeof(text) - at,
                        "%d AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n", id);
     }
-    text[strlen(text) - 1] = '\0'; /* the last line may lack its end */
+    text[strlen(text) - 1] = '\0'; /* the last line may lack its newline */
     write_file(path, text);
     REQUIRE(ictusi_keys_read(path, &keys, &why) == ICTUS_OK && keys.count == 101);
     CHECK(ictusi_keys_find(&keys, 1) && ictusi_keys_find(&keys, 99));
@@ -315,7 +319,7 @@ static void test_long_keys(const char *path, const uint8_t *message, size_t leng
     ictusi_keys_free(&keys);
 }
 
-/* RFC 4493, 4: AES-CMAC test vectors with this key; example 3 has 40 bytes. */
+/* RFC 4493, section 4: test vectors of AES-CMAC with this key; example 3 has 40 bytes. */
 static void test_keys(void)
 {
     static const uint8_t message[40] = {0x6b, 0xc1, 0xbe, 0xe2, 0x2e, 0x40, 0x9f, 0x96, 0xe9, 0x3d,
@@ -364,7 +368,7 @@ static uint32_t refid_v6(const char *text)
     return ictusi_refid_of((const struct sockaddr *)&address);
 }
 
-/* The first octets of MD5 are those that "printf ADDRESS | md5sum" shows for the 16 bytes. */
+/* The first octets of MD5, as "printf ADDRESS | md5sum" shows them for the 16 bytes. */
 static void test_refids(void)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};

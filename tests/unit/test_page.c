@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shared page: readers against a writer at full speed, dead daemons, wrong files, instants. */
+/* The shared page: readers and a writer at full speed, dead daemons, wrong files, instants. */
 #include "page/page.h"
 #include "page/timebase.h"
 
@@ -18,9 +18,9 @@
 
 static char directory[] = "/tmp/ictus-page-XXXXXX";
 static char path[200];
-static int64_t slept_ns; /* how much longer this machine has slept than it has */
+static int64_t slept_ns; /* added to the time this machine has slept */
 
-/* The kernel's clocks, of which CLOCK_BOOTTIME counts what was slept. */
+/* The kernel's clocks; CLOCK_BOOTTIME includes the time asleep. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     const int err = (int)syscall(SYS_clock_gettime, id, t);
@@ -65,10 +65,10 @@ static void test_reading(void)
     const struct ictus_time later = {INT64_C(6000000000)};
     REQUIRE(ictus_lock_map(lock, later, &r) == ICTUS_OK);
     CHECK(r.time.ns == c.value + 1000010000);
-    CHECK_NEAR(r.sigma_ns, sqrt(1e4 + 4.0), 2.0); /* a chord until the next poll */
+    CHECK_NEAR(r.sigma_ns, sqrt(1e4 + 4.0), 2.0); /* a chord up to the next poll */
     CHECK_NEAR(r.bound_ns, 2100.0, 1e-9);
     CHECK(r.state == ICTUS_LOCK_LOCKED);
-    /* A slew of 1 us at 100 ppm is gone after 10 ms, and counts as error until then. */
+    /* A slew of 1 us at 100 ppm is finished after 10 ms, and counts as error until then. */
     c.slew_ns = 1000.0;
     c.slew_rate = 1e-4;
     ictusi_page_publish(&writer, &c);
@@ -80,7 +80,7 @@ static void test_reading(void)
     struct ictus_time back;
     REQUIRE(ictus_lock_unmap(lock, r.time, &back) == ICTUS_OK);
     CHECK_NEAR((double)(back.ns - half.ns), 0, 1);
-    /* Past its next poll and a grace it is in holdover, and says ever less. */
+    /* After its next poll and a grace period it is in holdover, with growing errors. */
     const struct ictus_time far = {c.good_until + 1};
     REQUIRE(ictus_lock_map(lock, far, &r) == ICTUS_OK);
     CHECK(r.state == ICTUS_LOCK_HOLDOVER && r.bound_ns > 7900.0);
@@ -94,7 +94,10 @@ static void test_reading(void)
     REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
     CHECK(status.alive == 0);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_OK); /* the clock goes on */
-    /* A new daemon takes the page over; who still maps it sees an unlocked clock, not the old. */
+    /*
+     * A new daemon takes over the page; a process that still maps it sees an unlocked clock, not
+     * the old one.
+     */
     REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
     ictusi_page_close(&writer);
@@ -102,9 +105,10 @@ static void test_reading(void)
 }
 
 /*
- * The writer goes round three clocks that no mixture of their members resembles: with two, each
- * slot would always hold the same one. It publishes in bursts, so that the slot being read is
- * overwritten, and rests between them, since a reader gives up where the page never does.
+ * The writer alternates between three clocks such that no mixture of their members is a valid one.
+ * With two clocks, each slot would always contain the same one. It publishes in bursts, so that a
+ * slot is overwritten while it is read, and pauses in between, because a reader gives up if the
+ * page never rests.
  */
 static void publish_round(struct page_writer *writer, const struct page_clock *even,
                           const struct page_clock *odd, const struct page_clock *third)
@@ -165,7 +169,7 @@ static void test_race(void)
     CHECK(bad == 0);
     CHECK(missed == 0);
     CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
-    /* Killed in the middle of writing: the slot in force is whole all the same. */
+    /* If the writer is killed while writing, the slot in force is complete all the same. */
     memset((void *)(uintptr_t)writer.page->clock[(writer.page->clock_turn + 1) & 1], 0x5a,
            sizeof(writer.page->clock[0]));
     struct ictus_lock_reading r;
@@ -198,7 +202,7 @@ static void test_wrong_files(void)
     (void)unlink(path);
 }
 
-/* A guarded reader outlives a page that is cut off, and one that grows again. */
+/* A guarded reader survives if a page is truncated, and if it grows again. */
 static void test_truncation(void)
 {
     struct ictus_lock *lock = NULL;
@@ -227,7 +231,7 @@ static void test_truncation(void)
     ictusi_page_close(&writer);
 }
 
-/* The clock of a page as the mathematics say, without any of the reader's short cuts. */
+/* The clock of a page by the equations, without the shortcuts of the reader. */
 static int64_t reference_clock(const struct page_clock *c, int64_t raw)
 {
     const long double d = (long double)(raw - c->anchor);
@@ -238,7 +242,7 @@ static int64_t reference_clock(const struct page_clock *c, int64_t raw)
     return ictusi_page_leapt(plain, c->leap_at, c->leap_ns);
 }
 
-/* Random lines, slews and leap seconds: the reader's instant, its bound, and the way back. */
+/* Random lines, slews and leap seconds: the reader's instant, its bound, and the inverse. */
 static void test_lines(void)
 {
     struct rng rng;
@@ -261,13 +265,13 @@ static void test_lines(void)
         const struct ictus_time raw = {c.anchor + (int64_t)(8e10 * ictusi_random_uniform(&rng))};
         REQUIRE(ictus_lock_map(lock, raw, &r) == ICTUS_OK);
         CHECK_NEAR((double)(r.time.ns - reference_clock(&c, raw.ns)), 0, 1);
-        /* What a slew has still to remove is error, and nothing is lost of what was there. */
+        /* The rest of a slew counts as error, and the original error is kept. */
         const double s = (double)(raw.ns - c.anchor) * 1e-9;
         const double left = fmax(0.0, fabs(c.slew_ns) - c.slew_rate * s * 1e9);
         CHECK_NEAR(r.bound_ns, c.bound_ns + s * c.bound_rate + left, 1e-3);
         CHECK(r.sigma_ns >= left);
         CHECK(ictus_lock_unmap(lock, r.time, &back) == ICTUS_OK);
-        /* An instant that occurs twice is the first of the two. */
+        /* If an instant occurs twice, the first occurrence counts. */
         const bool twice = c.leap_ns < 0 && r.time.ns < c.leap_at && back.ns < raw.ns;
         CHECK_NEAR((double)(back.ns - raw.ns), twice ? -1e9 : 0, twice ? 6e5 : 2);
     }
@@ -275,7 +279,7 @@ static void test_lines(void)
     ictusi_page_close(&writer);
 }
 
-/* The difference clock runs by the slope, either way, from what it showed at the anchor. */
+/* The difference clock runs with the slope in both directions, from its value at the anchor. */
 static void test_elapsed(void)
 {
     struct ictus_lock *lock = NULL;
@@ -298,14 +302,14 @@ static void test_elapsed(void)
         const int64_t after = ictusi_timebase_raw_now();
         CHECK(elapsed.ns - c.elapsed >= llround((1.0 + c.slope) * (double)(before - c.anchor)) - 1);
         CHECK(elapsed.ns - c.elapsed <= llround((1.0 + c.slope) * (double)(after - c.anchor)) + 1);
-        CHECK_NEAR(rate, 2e-9, 1e-15); /* of a frequency known to 2 ns/s */
+        CHECK_NEAR(rate, 2e-9, 1e-15); /* for a frequency known to 2 ns/s */
         CHECK(ictus_lock_elapsed(lock, &elapsed, NULL) == ICTUS_OK);
     }
     ictus_lock_close(lock);
     ictusi_page_close(&writer);
 }
 
-/* A clock that is good for no time at all still says what it is at its anchor. */
+/* A clock with no period of validity still gives its value at the anchor. */
 static void test_no_span(void)
 {
     struct ictus_lock *lock = NULL;
@@ -325,8 +329,10 @@ static void test_no_span(void)
     ictusi_page_close(&writer);
 }
 
-/* A page from a directory that is everybody's: whichever number leaves the range of clocks, it is
- * refused. */
+/*
+ * A page in a directory that everybody can write to is refused if any number is outside the range
+ * of clocks.
+ */
 static void test_ranges(void)
 {
     const struct page_clock sane = clock_at(INT64_C(5000000000), 1e-5);
@@ -382,7 +388,7 @@ static void test_ranges(void)
     ictusi_page_close(&writer);
 }
 
-/* A page is as long as its struct: a byte less is none, whether it is opened or already open. */
+/* A page that is one byte too short is refused, whether it is being opened or already open. */
 static void test_sizes(void)
 {
     const off_t whole = (off_t)sizeof(struct page);
@@ -400,8 +406,7 @@ static void test_sizes(void)
     REQUIRE(truncate(path, whole + 1) == 0);
     CHECK(ictusi_page_lock_is_there(lock));
     REQUIRE(unlink(path) == 0);
-    CHECK(
-        !ictusi_page_lock_is_there(lock)); /* it has no name any more: a new daemon's is another */
+    CHECK(!ictusi_page_lock_is_there(lock)); /* it has no name, and a new daemon's is another */
     ictus_lock_close(lock);
     ictusi_page_close(&writer);
 }
@@ -414,7 +419,7 @@ static int lowest_free(void)
     return fd;
 }
 
-/* What was opened is closed: a program may open and close clocks for ever, and be refused too. */
+/* Everything that was opened is closed: a program may open clocks, or be refused, forever. */
 static void test_closing(void)
 {
     struct ictus_lock *lock = NULL;
@@ -481,7 +486,7 @@ static void test_instants(void)
         CHECK(err == ICTUS_ERR_SPEC);
         CHECK(ictus_at_check(&(struct ictus_at_when){wrong[i], -1, 0}, NULL) == err);
     }
-    /* An instant in the past is written correctly: only a clock can tell that it has passed. */
+    /* An instant in the past is valid: only a clock can tell that it has passed. */
     CHECK(ictus_at_check(&(struct ictus_at_when){"@1780000000", -1, 86400.0}, NULL) == ICTUS_OK);
     (void)instant("@9223372036", -1, 60.0, now, &err); /* cannot be rounded up in 64 bits */
     CHECK(err == ICTUS_ERR_SPEC);
@@ -495,14 +500,14 @@ static void test_timebase(void)
     const int64_t raw = ictusi_timebase_raw(&base, real);
     CHECK(ictusi_timebase_real(&base, raw) - real <= 1);
     CHECK(llabs(ictusi_timebase_raw_now() - raw) < 1000000000);
-    base.real_minus_mono -= 1000000000; /* as if the clock had been set by a second */
+    base.real_minus_mono -= 1000000000; /* as if the clock had been set by one second */
     CHECK(ictusi_timebase_read(&base) == TIMEBASE_STEPPED);
     base.boot_minus_mono -= 5000000000;
     CHECK(ictusi_timebase_read(&base) == TIMEBASE_SUSPENDED);
     CHECK(ictusi_timebase_read(&base) == 0);
 }
 
-/* A clock that nobody named is the default one, and root's are in the system's place. */
+/* A clock without a name is the default one, and root's clocks are in the system's directory. */
 static void test_places(void)
 {
     char place[PAGE_PATH_BYTES], long_name[66];
@@ -523,7 +528,7 @@ static void test_places(void)
     }
 }
 
-/* However long the machine has slept before: a sleep is one since the last reading, told once. */
+/* Only a sleep since the last reading counts, and it is reported once. */
 static void test_sleeps(void)
 {
     struct timebase base = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clock page under every order of memory that C11 allows (orders.h): the page's own code runs
+ * The clock page under every memory order that C11 allows (orders.h). The page's own code runs,
  * with its atomic operations replaced.
  */
 #include "page/page.h"
@@ -27,8 +27,8 @@ enum { PUBLISHED = 3 }; /* so that one slot is written again */
 static struct page page_memory;
 
 /*
- * @return how many ways end with words of different slots, or with an older slot the second time;
- * the first is enough
+ * @return the number of runs that end with words of different slots, or with an older slot the
+ * second time; the search ends at the first one
  */
 static int count_torn(enum weakness weakness, bool seen[PUBLISHED + 1])
 {
@@ -43,7 +43,7 @@ static int count_torn(enum weakness weakness, bool seen[PUBLISHED + 1])
         uint64_t words[2][2] = {{0, 0}, {0, 0}};
         for (int i = 0; i < 2; i++) {
             if (!reader_copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
-                words[i][0] = words[i][1] = 0; /* not yet written */
+                words[i][0] = words[i][1] = 0; /* not written yet */
             }
         }
         const bool whole = words[0][0] == words[0][1] && words[1][0] == words[1][1];
@@ -62,7 +62,7 @@ static void copies_are_whole(void)
     for (int k = 0; k <= PUBLISHED; k++) {
         CHECK(seen[k]);
     }
-    /* Nothing in it is there for nothing: else this test could not fail. */
+    /* Each part is needed; otherwise this test could not fail. */
     CHECK(count_torn(NO_WRITERS_FENCE, seen) > 0);
     CHECK(count_torn(NO_READERS_FENCE, seen) > 0);
     CHECK(count_torn(NO_RELEASE, seen) > 0);
@@ -82,7 +82,7 @@ static void publish_clock(int k)
     ictusi_page_publish(&writer, &clock);
 }
 
-/* A reading belongs to one clock as a whole. @return 0: to none, as there was none yet; -1: torn */
+/* A reading belongs entirely to one clock. @return 0 if there was none yet; -1: torn */
 static int reading_clock(int code, const struct ictus_lock_reading *reading)
 {
     if (code != ICTUS_OK) {

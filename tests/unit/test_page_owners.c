@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose pages are believed, and how far: one's own and root's are mapped, others' are refused; and
- * what is asked of them that has no answer.
+ * Whose pages are trusted, and how far: one's own and root's are mapped, and others' are refused.
+ * Also queries that have no answer.
  */
 #include "page/page.h"
 #include "page/timebase.h"
@@ -24,7 +24,9 @@ enum { NOBODY = 65534 };
 static char directory[] = "/tmp/ictus-owners-XXXXXX";
 static char path[200];
 
-/* The linker has the library call these: the system's directory is the test's own while it moved.
+/*
+ * The linker makes the library call these: the system's directory is the test's own while
+ * system_moved is set.
  */
 static bool system_moved;
 int __wrap_open(const char *name, int flags, ...);
@@ -58,7 +60,9 @@ int __wrap_stat(const char *name, struct stat *info)
     return __real_stat(moved_name(name, text), info);
 }
 
-/* What another user put there is named as such, whoever reads it; a lock of ours is nobody else's.
+/*
+ * What another user created there is named as such, whoever reads it, and is not taken for a lock
+ * of ours.
  */
 static void others_are_not_trusted(void)
 {
@@ -71,7 +75,7 @@ static void others_are_not_trusted(void)
     (void)snprintf(guard, sizeof(guard), "%s/ictus-guard.t", directory);
     REQUIRE(stat(guard, &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
-    /* A lock on the page, by whoever can read it, hides nothing and stops nobody. */
+    /* A lock on the page by any process that can read it hides nothing and stops nobody. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     CHECK(flock(fd, LOCK_EX) == 0);
     ictusi_page_close(&writer);
@@ -86,7 +90,7 @@ static void others_are_not_trusted(void)
     CHECK(strstr(why.text, "belongs to user nobody") != NULL);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
     CHECK(strstr(why.text, "another user") != NULL);
-    REQUIRE(chown(path, 1987654321, 65534) == 0); /* who has no name has a number */
+    REQUIRE(chown(path, 1987654321, 65534) == 0); /* a user without a name is given as a number */
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_PERMISSION);
     CHECK(strstr(why.text, "belongs to user number 1987654321") != NULL);
     REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);
@@ -95,8 +99,8 @@ static void others_are_not_trusted(void)
 }
 
 /*
- * Root may give the system's directory to a user, whose clock all others then trust: its owner's
- * pages, as long as nobody else can put any there, and nobody else's.
+ * Root may give the system's directory to a user, whose clock all others then trust. They trust
+ * pages of that owner only, and only if nobody else can create any there.
  */
 static void system_directory_has_one_owner(void)
 {
@@ -125,7 +129,7 @@ static void system_directory_has_one_owner(void)
         CHECK(ictus_lock_open("t", NULL, &lock, &why) == cases[i].err);
         system_moved = false;
         ictus_lock_close(cases[i].err ? NULL : lock);
-        /* The same page in a directory that is not the system's is its owner's alone. */
+        /* In a directory that is not the system's, the same page is only for its owner. */
         CHECK(ictus_lock_open("t", directory, &lock, &why) ==
               (cases[i].page == 0 ? ICTUS_OK : ICTUS_ERR_PERMISSION));
         ictus_lock_close(cases[i].page == 0 ? lock : NULL);
@@ -133,7 +137,7 @@ static void system_directory_has_one_owner(void)
     REQUIRE(chown(directory, 0, 0) == 0 && chmod(directory, 0700) == 0 && unlink(path) == 0);
 }
 
-/* Whether this process has the page in its memory. */
+/* Whether this process has mapped the page. */
 static bool page_is_mapped(void)
 {
     char line[512];
@@ -148,7 +152,7 @@ static bool page_is_mapped(void)
 }
 
 /*
- * One's own page and root's are read where they are, which costs no system call; a guarded reader
+ * One's own pages and root's are read where they are, which takes no system call; a guarded reader
  * copies even those.
  */
 static void trusted_pages_are_mapped(void)
@@ -174,7 +178,7 @@ static void trusted_pages_are_mapped(void)
     }
 }
 
-/* A daemon that was started without standard input is told the same. */
+/* A process that was started without standard input gets the same answers. */
 static void descriptor_zero_is_one_too(void)
 {
     struct ictus_why why;
@@ -190,7 +194,7 @@ static void descriptor_zero_is_one_too(void)
     errno = 0;
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_PERMISSION);
     CHECK(strstr(why.text, "belongs to another user"));
-    CHECK(open("/dev/null", O_RDONLY) == STDIN_FILENO); /* which was closed again */
+    CHECK(open("/dev/null", O_RDONLY) == STDIN_FILENO); /* and it was closed again */
     REQUIRE(dup2(kept, STDIN_FILENO) == STDIN_FILENO && close(kept) == 0);
     REQUIRE(unlink(guard) == 0);
 }
@@ -224,7 +228,7 @@ static void instants_left_out_are_the_next(void)
     ictusi_page_close(&writer);
 }
 
-/* Who asks for nothing is told so; who asks before the clock was ever set gets no reading. */
+/* A query without a question is refused, and one before the clock was first set gets no reading. */
 static void nothing_asked_is_refused(void)
 {
     struct ictus_lock *lock = NULL;
@@ -252,7 +256,7 @@ static void nothing_asked_is_refused(void)
     ictusi_page_close(&writer);
 }
 
-/* Until the clock is due, what it may err by is read off the chord between now and then. */
+/* Until the next update is due, the error is interpolated along the chord between now and then. */
 static void errors_are_a_chord(void)
 {
     static const double now_ns = 100.0, then_ns = 300.0; /* sqrt(1e4 + 25 t^2) at 0 and at t */
@@ -283,8 +287,8 @@ static void errors_are_a_chord(void)
 }
 
 /*
- * A rate that walks: its variance grows with time, the clock's with the cube of it (a third of the
- * walk's), beside what offset and rate err by together.
+ * A rate that walks: its variance grows with time, and that of the clock with the cube of time (a
+ * third of the walk's), in addition to the common error of offset and rate.
  */
 static void errors_walk(void)
 {
@@ -297,7 +301,7 @@ static void errors_walk(void)
     double rate = 0;
     struct page_clock c = {.value = INT64_C(1800000000000000000),
                            .pp_ns2 = pp,
-                           .pf_ns2_per_s = -pf, /* whatever its sign, it is counted against */
+                           .pf_ns2_per_s = -pf, /* the sign does not matter */
                            .ff_ns2_per_s2 = ff,
                            .walk_ns2_per_s3 = walk,
                            .good_until = llround(due_s * 1e9),
@@ -310,7 +314,7 @@ static void errors_walk(void)
     REQUIRE(ictus_lock_map(lock, (struct ictus_time){c.good_until}, &r) == ICTUS_OK);
     CHECK_NEAR(r.sigma_ns,
                sqrt(pp + 2 * pf * due_s + ff * due_s * due_s + walk * pow(due_s, 3) / 3), 1e-3);
-    /* Of the rate since the anchor, which was long ago. */
+    /* The rate since the anchor, which was long ago. */
     c.anchor = ictusi_timebase_raw_now() - llround(long_ago_s * 1e9);
     ictusi_page_publish(&writer, &c);
     REQUIRE(ictus_lock_elapsed(lock, &elapsed, &rate) == ICTUS_OK);
@@ -319,7 +323,7 @@ static void errors_walk(void)
     ictusi_page_close(&writer);
 }
 
-/* A name that has no room is refused, its guard's, which is longer, with it. */
+/* A name that is too long is refused, including that of its guard, which is longer. */
 static void long_names_are_refused(void)
 {
     static const char guard[] = "/d/ictus-guard.n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Call paths: one for the same calls, their names from the outermost on, and their places. */
+/* Call paths: equal calls have one path, with names from the outermost on, and places. */
 #include "../check.h"
 
 #include "waits/paths.h"
@@ -76,7 +76,8 @@ int main(void)
     const uint32_t elsewhere = entered(&paths, solve, 2, CONTEXT + 2);
     const uint32_t unknown = entered(&paths, solve, 3, 0);
     CHECK(again != recv && recv != elsewhere && paths.count == 8);
-    for (int turn = 0; turn < 3; turn++) { /* in a loop: the same, whichever was the last */
+    /* In a loop; the result does not depend on the last one. */
+    for (int turn = 0; turn < 3; turn++) {
         CHECK(entered(&paths, in_main, 1, 0) == solve);
         CHECK(entered(&paths, solve, 2, CONTEXT + 1) == recv);
         CHECK(entered(&paths, solve, 2, CONTEXT + 1) == recv);
@@ -90,12 +91,12 @@ int main(void)
     CHECK(text_is(&paths, unknown, 256, "main/solve/(undefined region)"));
     CHECK(text_is(&paths, PATH_PROGRAM, 256, "(program)"));
     CHECK(text_is(&paths, PATH_MUTED, 256, "(not recorded)"));
-    CHECK(text_is(&paths, solve, 12, "main/solve")); /* with room for one more, or not */
+    CHECK(text_is(&paths, solve, 12, "main/solve")); /* with room for one more byte, or without */
     CHECK(text_is(&paths, solve, 11, "solve"));
     CHECK(place_is(&paths, recv, "solver.c:120")); /* a line of a file */
     CHECK(place_is(&paths, elsewhere, "solve"));   /* the function that calls */
-    CHECK(place_is(&paths, solve, ""));            /* not known */
-    /* Another tree's paths, which are the same or new here. */
+    CHECK(place_is(&paths, solve, ""));            /* unknown */
+    /* Paths of another tree, which exist here or are new. */
     REQUIRE(!ictusi_paths_init(&other, &trace));
     const uint32_t there = entered(&other, entered(&other, PATH_PROGRAM, 0, 0), 1, 0);
     const uint32_t fresh = entered(&other, there, 1, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Simulated clusters: the shape that is written has the nodes, hops and hosts that were asked for.
- */
+/* Simulated clusters: the written shape has the requested nodes, hops and hosts. */
 #include "../check.h"
 
 #include "simulate/simulate_platform.h"
@@ -32,7 +31,7 @@ static void write_text(const char *path, const char *text)
     REQUIRE(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
-/* The number after a text that is there once. */
+/* The number after a text that occurs once. */
 static double number_after(const char *text, const char *before)
 {
     const char *at = strstr(text, before);
@@ -70,14 +69,14 @@ static void jitters_are_read(void)
     }
     (void)snprintf(longest, sizeof longest, "exp:1us,%0150d", 0);
     CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_ERR_SPEC);
-    /* What is too long by one is refused, though it would be right without its last digit. */
+    /* A value that is too long by one digit is refused, although it would be valid without it. */
     (void)snprintf(longest, sizeof longest, "exp:0.%0*d", 122, 0);
     CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_ERR_SPEC);
     longest[127] = '\0';
     CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_OK);
 }
 
-/* No smaller cluster of its shape would do; the latency is that of all hops together. */
+/* No smaller cluster of the shape would be enough; the latency is that of all hops together. */
 static void torus_is_close(const char *text, double nodes, double wanted, double *hops)
 {
     int x = 0, y = 0, z = 0;
@@ -160,7 +159,9 @@ static void clusters_are_as_asked(void)
     hosts_are("node-0\nnode-0\nnode-1\nnode-1\nnode-2\nnode-2\n");
 }
 
-/* Tags over several lines, either kind of quotes, ranges and single numbers, in the file's order.
+/*
+ * Tags over several lines, both kinds of quotes, ranges and single numbers, in the order of the
+ * file.
  */
 static void given_hosts_are_found(void)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many points: of their temporary file no name is left, whatever the file system can do; joined,
- * they stay what they were. */
+/*
+ * Many points: their temporary file leaves no name behind, whatever the file system supports;
+ * joined lists stay as they were.
+ */
 #include "../check.h"
 
 #include "causality/points.h"
@@ -16,7 +18,7 @@
 
 enum { LONG_PART = 300000 };
 
-/* The linker lets the library call these for open(): a file system that may lack O_TMPFILE. */
+/* The linker makes the library call these for open(): a file system that may lack O_TMPFILE. */
 static bool lacks_tmpfile;
 static int refused;
 int __wrap_open(const char *path, int flags, ...);
@@ -63,8 +65,8 @@ static int entries_of(const char *path)
 }
 
 /*
- * As many points as fit into memory, and one more: all of them move to a file. It must not take
- * the disk's 390 MB here: files of this process end before they begin.
+ * As many points as fit into memory, and one more: all of them move to a file. This must not take
+ * 390 MB of disk here, so files of this process end early.
  */
 static void file_has_no_name(const char *dir)
 {
@@ -99,7 +101,7 @@ static void points_fill(struct points *points, uint64_t count, uint64_t seed)
     }
 }
 
-/* Of points that are put after others nothing changes but the places that their links name. */
+/* If points are appended to others, nothing changes but the indices in their links. */
 static void parts_are_joined(void)
 {
     enum { FIRST = 1000 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread's windows: records of all lengths fill them nearly to the end and never beyond, none is
- * lost or cut between two of them, and where no further one may be had the last says so.
+ * The windows of a thread: records of all lengths fill them nearly to the end and never beyond.
+ * None is lost or split between two windows, and if there can be no further one, the last window
+ * says so.
  */
 #include "../check.h"
 
@@ -23,13 +24,13 @@ enum {
 
 struct tracer ictusi_tracer;
 
-/* No thread team here. */
+/* There are no thread teams here. */
 void ictusi_openmp_forget(struct recorder *r)
 {
     (void)r;
 }
 
-/* Short records, long ones, timed ones, until there is no room. @return how many were written */
+/* Write short, long and timed records until there is no room. @return the number written */
 static uint64_t windows_fill(struct recorder *r)
 {
     uint64_t count = 0;
@@ -54,7 +55,7 @@ static uint64_t windows_fill(struct recorder *r)
     return count;
 }
 
-/* What a window holds, in order. @return words in use */
+/* Read a window in order. @return words in use */
 static unsigned window_read(const uint64_t *window, uint64_t *next, int *flushes, int *offs)
 {
     unsigned at = 0;
@@ -115,8 +116,7 @@ static void windows_are_whole(const char *directory, uint32_t thread)
     CHECK(unlink(path) == 0);
 }
 
-/* A file that is there, or a limit below one window: the thread is followed, nothing is recorded.
- */
+/* If the file exists, or the limit is below one window, the thread is followed but not recorded. */
 static void without_a_file(const char *directory)
 {
     struct recorder_setup setup = {.limit_bytes = RAW_HEADER_BYTES + WINDOW_BYTES - 1,
@@ -127,7 +127,7 @@ static void without_a_file(const char *directory)
     for (int i = 0; i < 2; i++) {
         struct recorder *r = ictusi_recorder_create(&setup, 1, WINDOW_BYTES);
         REQUIRE(r && r->after == AFTER_FULL);
-        for (int k = 0; k < 1000; k++) { /* round and round in the scratch area */
+        for (int k = 0; k < 1000; k++) { /* around the scratch area */
             recorder_make_room(r);
             recorder_put4(r, RECORD_COLL, 1, 2, 1, 2, 3, 4);
             CHECK(r->pos > r->scratch && r->pos <= r->scratch + SCRATCH_WORDS);
@@ -143,7 +143,7 @@ static void without_a_file(const char *directory)
     ictusi_recorder_free(NULL);
 }
 
-/* Records of a muted stretch leave no trace in the window, whatever reasons overlap. */
+/* Records of a muted interval leave no trace in the window, even if several reasons overlap. */
 static void diverted_records_are_dropped(const char *directory)
 {
     struct recorder_setup setup = {.limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};

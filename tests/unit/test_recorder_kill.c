@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that is killed leaves whole records, wherever it was: a child that records is stopped
- * after each of its instructions, and its window is read as it stands there.
+ * A process that is killed leaves complete records, wherever it was: a child that records is
+ * stopped after each instruction, and its window is read in that state.
  */
 #include "../check.h"
 
@@ -16,14 +16,16 @@
 
 enum { WINDOW_WORDS = 512, ROUNDS = 8, STEPS_MOST = 2000000 };
 
-/* Flushes come with switched windows, of which there are none here. */
+/* Flushes come with switched windows, which do not occur here. */
 void ictusi_recorder_flush(struct recorder *recorder)
 {
     (void)recorder;
     CHECK_ABORT();
 }
 
-/* Calls that are closed in place and calls that are not, refused ones, all lengths of records. */
+/*
+ * Calls that are closed in place and calls that are not, refused calls, and records of all lengths.
+ */
 static void record_some(uint64_t *window)
 {
     struct recorder r = {.pos = window};
@@ -45,7 +47,7 @@ static void record_some(uint64_t *window)
     }
 }
 
-/* Whether a head stands for a record that will have another one in the end. */
+/* Whether a head will be replaced by another one in the end. */
 static bool is_earlier(uint64_t head, uint64_t last)
 {
     const uint64_t value = (uint64_t)UINT32_MAX << 32;
@@ -55,7 +57,7 @@ static bool is_earlier(uint64_t head, uint64_t last)
                     head == ((last & ~UINT64_C(0xff)) | RECORD_CALL));
 }
 
-/* @return how many words of whole records are there; -1: one is not what was recorded */
+/* @return the words in complete records; -1: one differs from what was recorded */
 static long read_window(const uint64_t *window, const uint64_t *wanted)
 {
     long at = 0;
@@ -99,7 +101,7 @@ static int step_through(pid_t child, const uint64_t *window, const uint64_t *wan
         REQUIRE(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0);
     }
     CHECK(torn == 0);
-    /* It was looked at after each record: there is no instruction that publishes two. */
+    /* The window was checked after each record: no instruction publishes two of them. */
     CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 77 || grown >= 5 * ROUNDS));
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovering raw files that are whole, cut short, or full of random bytes: never a crash. */
+/* Recovering raw files that are complete, cut short, or full of random bytes, without a crash. */
 #include "../check.h"
 
 #include "tracer/functions.h"
@@ -43,7 +43,7 @@ static unsigned words_of(unsigned kind)
     return kind == RECORD_EVENT || kind == RECORD_METRIC ? 3 : 2;
 }
 
-/* One record of every kind, in calls, as a process leaves them. @return words */
+/* One record of every kind, inside calls, as a process leaves them. @return words */
 static size_t fill_window(uint64_t *w, uint64_t ticks)
 {
     size_t at = 0;
@@ -121,7 +121,7 @@ static int recover(const char *directory, const struct raw *raw, int local,
     return err;
 }
 
-/* Cut short, single bytes changed, or a piece of noise. */
+/* Cut the data short, change single bytes, or insert noise. */
 static void spoil(unsigned char *data, size_t *bytes, uint64_t *state)
 {
     const uint64_t how = random_next(state) % 4;
@@ -140,7 +140,7 @@ static void spoil(unsigned char *data, size_t *bytes, uint64_t *state)
             data[i] = (unsigned char)random_next(state);
         }
     } else {
-        /* Record heads are small numbers: most noise in them ends the walk at once. */
+        /* Heads of records are small numbers, so most noise in them ends the walk immediately. */
         for (int i = 0; i < 8; i++) {
             const size_t at = random_next(state) % *bytes & ~(size_t)7;
             data[at] = (unsigned char)(random_next(state) % RECORD_KINDS);
@@ -148,7 +148,7 @@ static void spoil(unsigned char *data, size_t *bytes, uint64_t *state)
     }
 }
 
-/* Digits changed to others: the log stays readable, its numbers do not make sense. */
+/* Change digits: the log stays readable, but its numbers make no sense. */
 static void spoil_digits(char *text, size_t bytes, uint64_t *state)
 {
     for (int i = 0; i < 12; i++) {
@@ -172,7 +172,7 @@ static void test_whole(const char *directory)
     }
 }
 
-/* An archive that is there is not replaced unless that was asked for, and stays as it is. */
+/* An existing archive is replaced only on request, and otherwise stays as it is. */
 static void test_kept(const char *directory)
 {
     static struct raw raw[2];
@@ -227,7 +227,9 @@ int main(void)
     REQUIRE(mkdtemp(directory));
     (void)snprintf(command, sizeof(command), "%s/raw", directory);
     REQUIRE(mkdir(command, 0700) == 0);
-    /* OTF2 speaks on stderr of each archive that cannot be made; the codes are what counts. */
+    /*
+     * OTF2 reports each archive that cannot be made on stderr; only the return codes matter here.
+     */
     test_whole(directory);
     test_kept(directory);
     test_spoilt(directory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reference clocks on what their system calls and feeders would say. */
+/* Reference clocks with simulated system calls and feeders. */
 #include "lock/card.h"
 #include "lock/reference.h"
 #include "lock/reference_gpsd.h"
@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Memory, of which there is none for a while: the linker puts this in front of calloc(). */
+/* Memory can be made unavailable for a while: the linker redirects calloc() here. */
 static bool memory_is_out;
 void *calloc_system(size_t n, size_t size) __asm__("__real_calloc");
 void *calloc_scarce(size_t n, size_t size) __asm__("__wrap_calloc");
@@ -31,7 +31,7 @@ void *calloc_scarce(size_t n, size_t size)
 static const int64_t s = INT64_C(1000000000);
 static const int64_t noon = INT64_C(1800000000000000000);
 
-/* A pair that says: raw 100 s is the true noon. */
+/* A pair of readings: 100 s on the raw clock is true noon. */
 static struct timebase pair(void)
 {
     const struct timebase base = {.raw = 100 * s, .real = noon, .started = true};
@@ -53,7 +53,9 @@ static void test_phc(void)
     CHECK(!ictusi_phc_sample(&a, &base, 37, &sample));
     a.n_samples = 3;
     for (int i = 0; i < 3; i++) {
-        /* The device is TAI and 250 ns ahead; sandwiches of 900, 300, 1500 ns. */
+        /*
+         * The device shows TAI and is 250 ns ahead; the sandwiches are 900, 300 and 1500 ns wide.
+         */
         static const int64_t width[] = {900, 300, 1500};
         const int64_t at = noon + i * 10000;
         a.ts[i][0] = ptp(at);
@@ -64,7 +66,7 @@ static void test_phc(void)
     CHECK(sample.local == 100 * s + 10000 + 150);
     CHECK(sample.offset_ns + sample.local == noon + 10150 + 250);
     CHECK_NEAR(sample.delay_ns, 300, 0);
-    CHECK_NEAR(sample.bound_ns, 150 + 100, 0); /* half of it, and what a stamp may err by */
+    CHECK_NEAR(sample.bound_ns, 150 + 100, 0); /* half of it, and the possible error of a stamp */
 }
 
 static int phc_fails(int fd, unsigned long request, void *argument)
@@ -100,14 +102,14 @@ static void test_devices(void)
     unsigned sequence = 0;
     CHECK(ictusi_phc_read(&bad, 3, &base, 37, &sample) == ICTUS_ERR_IO);
     CHECK(ictusi_pps_read(&pps, 5, &base, 0, &sequence, &sample) == 1 && sequence == 5);
-    CHECK((sample.offset_ns + sample.local) % s == 0); /* a pulse is a whole second */
+    CHECK((sample.offset_ns + sample.local) % s == 0); /* a pulse marks a whole second */
     CHECK(ictusi_pps_read(&pps, 5, &base, 0, &sequence, &sample) == 0); /* the same pulse */
     CHECK(ictusi_pps_read(&pps, 9, &base, 0, &sequence, &sample) == 0);
     struct pps_fdata answer;
     const struct timebase fixed = pair();
     memset(&answer, 0, sizeof(answer));
     CHECK(!ictusi_pps_sample(&answer, &fixed, 0, &sample));
-    /* The system's clock is 0.7 s slow; what is locked says which second it was. */
+    /* The system's clock is 0.7 s slow; a locked clock determines which second it was. */
     answer.info.assert_tu.sec = (noon - s) / s;
     answer.info.assert_tu.nsec = 999999000;
     REQUIRE(ictusi_pps_sample(&answer, &fixed, noon + 7 * s / 10, &sample));
@@ -133,7 +135,7 @@ static void test_shm(void)
     CHECK(sample.local == 100 * s - 9500);
     CHECK(sample.offset_ns + sample.local == noon);
     seg.valid = 1;
-    seg.local_ns = 5; /* an old feeder: nanoseconds that contradict the microseconds */
+    seg.local_ns = 5; /* an old feeder: its nanoseconds contradict the microseconds */
     REQUIRE(ictusi_shm_take(&seg, &base, &sample) == 1);
     CHECK(sample.local == 100 * s - 10000);
     seg.valid = 1;
@@ -141,7 +143,7 @@ static void test_shm(void)
     CHECK(ictusi_shm_take(&seg, &base, &sample) == 0);
     seg.leap = 0;
     seg.valid = 1;
-    seg.local_s -= 3600; /* what a dead feeder left */
+    seg.local_s -= 3600; /* left behind by a dead feeder */
     CHECK(ictusi_shm_take(&seg, &base, &sample) == 0);
 }
 
@@ -158,7 +160,9 @@ static void test_sock(void)
     m.magic = 0x534f434b;
     m.offset = NAN;
     CHECK(!ictusi_sock_sample(&m, sizeof(m), &base, 0, &sample));
-    /* A pulse: its fraction counts; the clock in force, 3 s ahead of the system's, has the second.
+    /*
+     * For a pulse, the fraction counts. The second comes from the clock in force, which is 3 s
+     * ahead of the system's.
      */
     m.offset = -0.125;
     m.pulse = 1;
@@ -184,7 +188,7 @@ static void test_sock_socket(void)
         REQUIRE(sendto(fd, &m, sizeof(m), 0, (const struct sockaddr *)&address, sizeof(address)) ==
                 (ssize_t)sizeof(m));
     }
-    /* What is no message hides none after it, even if it is empty. */
+    /* An invalid message, even an empty one, does not hide later ones. */
     REQUIRE(sendto(fd, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address)) == 1);
     REQUIRE(sendto(fd, "", 0, 0, (const struct sockaddr *)&address, sizeof(address)) == 0);
     REQUIRE(sendto(fd, &m, sizeof(m), 0, (const struct sockaddr *)&address, sizeof(address)) ==
@@ -235,7 +239,7 @@ static void test_gpsd(void)
     }
 }
 
-/* Without memory no reference is opened, and that is what it says. */
+/* Without memory no reference is opened, and the error says so. */
 static void test_no_memory(void)
 {
     static const char *const specs[] = {"gpsd:127.0.0.1:1", "phc:/dev/null", "pps:/dev/null",
@@ -264,7 +268,7 @@ static int listen_on(int *port)
     return fd;
 }
 
-/* gpsd's greeting, then a report of now in two pieces, and a pulse. */
+/* gpsd's greeting, then a current report in two pieces, and a pulse. */
 static void report(int fd, const char *class)
 {
     char line[256];
@@ -288,7 +292,7 @@ static int accept_watcher(int listener)
     return fd;
 }
 
-/* gpsd over its connection: pieces of lines, a pulse, noise; and it dies and comes back. */
+/* gpsd over its connection: partial lines, a pulse, noise; then it dies and comes back. */
 static void test_gpsd_socket(void)
 {
     struct reference *reference = NULL;
@@ -317,7 +321,10 @@ static void test_gpsd_socket(void)
     CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 1);
     (void)close(gpsd);
     CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
-    /* Asked for again at once, and then now and then; a clock without pulses is one again. */
+    /*
+     * The connection is retried immediately and then occasionally; without pulses it is a plain
+     * clock again.
+     */
     CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
     gpsd = accept_watcher(listener);
     report(gpsd, "TOFF");
@@ -325,11 +332,11 @@ static void test_gpsd_socket(void)
     (void)close(gpsd);
     (void)close(listener);
     CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
-    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0); /* nobody there */
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0); /* no server */
     ictusi_reference_close(reference);
 }
 
-/* A segment of our own, as a feeder would fill it. */
+/* A segment of the test's own, as a feeder would fill it. */
 static void test_shm_segment(void)
 {
     struct reference *reference = NULL;
@@ -341,7 +348,7 @@ static void test_shm_segment(void)
     const int id =
         shmget(0x4e545030 + unit, sizeof(struct shm_segment), IPC_CREAT | IPC_EXCL | 0600);
     if (id < 0) {
-        return; /* somebody has it, or there is none here */
+        return; /* it exists already, or there is no shared memory */
     }
     struct shm_segment *segment = shmat(id, NULL, 0);
     (void)snprintf(spec, sizeof(spec), "shm:%d", unit);
@@ -356,7 +363,7 @@ static void test_shm_segment(void)
         segment->local_us = segment->reference_us = (int)(now % s / 1000);
         segment->valid = 1;
         CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 1);
-        segment->valid = 1; /* the same sample once more */
+        segment->valid = 1; /* the same sample again */
         CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 0);
         ictusi_reference_close(reference);
     }
@@ -371,7 +378,7 @@ static int card_answers(int fd, unsigned long request, void *argument)
     const int64_t now = ictusi_timebase_real_now();
     for (unsigned i = 0; i < a->n_samples; i++) {
         a->ts[i][0] = ptp(now);
-        a->ts[i][1] = ptp(now + 40 + 12345 * s); /* the card counts from somewhere else */
+        a->ts[i][1] = ptp(now + 40 + 12345 * s); /* the card counts from another origin */
         a->ts[i][2] = ptp(now + 80);
     }
     return 0;
@@ -384,7 +391,7 @@ static void test_card(void)
     struct timebase base = {0};
     char name[16] = "";
     REQUIRE(ictusi_card_compare(&calls, &card, &base) == ICTUS_OK);
-    /* A stamp of the card's, now, is the raw clock's now. */
+    /* A stamp of the card taken now corresponds to the raw clock now. */
     const int64_t stamp = ictusi_timebase_real_now() + 12345 * s;
     CHECK_NEAR((double)(ictusi_card_raw(&card, stamp) - ictusi_timebase_raw_now()), 0, 1e7);
     CHECK(ictusi_card_compare(&bad, &card, &base) == ICTUS_ERR_IO);
@@ -401,7 +408,7 @@ static void test_card(void)
     (void)close(fd);
 }
 
-/* No permission for stamps: the application's, and one sentence why. */
+/* Without permission for stamps: the application's own, and one sentence about the reason. */
 static void test_fallback(void)
 {
     struct stamp_socket none = {.fd = -1};
@@ -420,7 +427,7 @@ static int record(struct timex *request)
     return 0;
 }
 
-/* Steering, without a clock that could be steered. */
+/* Steering, with a simulated clock to steer. */
 static void test_steer(void)
 {
     struct steer steer;
@@ -432,10 +439,12 @@ static void test_steer(void)
     clock.state = ICTUS_LOCK_LOCKED;
     ictusi_steer_apply(&steer, &clock, 4e3);
     CHECK(calls == 1 && (seen.modes & ADJ_FREQUENCY) && !(seen.modes & ADJ_SETOFFSET));
-    /* 20 ppm of its own, and 4 us over 4 s to lose: 1 ppm. */
+    /* 20 ppm of its own, and 4 us to be removed in 4 s: 1 ppm. */
     CHECK_NEAR((double)seen.freq / 65536.0, 19.0, 0.001);
     CHECK(seen.maxerror >= 50);
-    /* What is more is the kernel's to remove: the frequency is the oscillator's alone. */
+    /*
+     * A larger offset is left to the kernel to remove, and the frequency is the oscillator's alone.
+     */
     ictusi_steer_apply(&steer, &clock, 3e9);
     CHECK(calls == 3 && seen.modes == ADJ_OFFSET_SINGLESHOT); /* steps only at the start */
     CHECK(seen.offset == -3000000);
@@ -457,7 +466,7 @@ static int refuse(struct timex *request)
     return request->modes ? -1 : 0;
 }
 
-/* Without the privilege that is said before anything is done. */
+/* Missing privileges are reported before anything is done. */
 static void test_steer_refused(void)
 {
     struct steer steer;

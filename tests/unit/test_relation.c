@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parts of the happened-before relation and its solver that know no archive: linear systems, calls
+ * Parts of the happened-before relation and its solver that need no archive: linear systems, calls
  * in the order in which they were posted, and what gaps in a recording leave of that order.
  */
 #include "../check.h"
@@ -16,7 +16,7 @@
 
 enum { SIDE = 11, CALLS = 200 };
 
-/* A = M M' + 1 of random numbers, of all sizes: A y is what y was solved for, and D A D = L L'. */
+/* A = M M' + 1 with random M of all sizes: A y is the right-hand side, and D A D = L L'. */
 static void systems_are_solved(uint32_t n)
 {
     double a[SIDE * SIDE];
@@ -75,7 +75,7 @@ static void indefinite_ones_are_refused(void)
     CHECK_NEAR(scale[0], 0.5, 1e-12);
 }
 
-/* More calls than the queue begins with, while its head moves; each is found where it was put. */
+/* More calls than the queue's initial size, while its head moves; each is found again. */
 static void calls_wait_in_order(void)
 {
     struct calls calls = {.ring = NULL};
@@ -87,7 +87,7 @@ static void calls_wait_in_order(void)
         REQUIRE(!ictusi_calls_open(&calls, &call, &number));
         CHECK(number == i);
         CHECK(!ictusi_calls_request(&calls, 1000 + i, number));
-        if (i == 60) { /* the first open one holds all that follow */
+        if (i == 60) { /* the first open call holds back all later ones */
             CHECK(!ictusi_calls_commit(&calls, NULL, 0, false));
             CHECK(calls.head == 1 && calls.count == 60);
             struct call *first = ictusi_calls_take(&calls, 1001);
@@ -102,7 +102,7 @@ static void calls_wait_in_order(void)
         CHECK(ictusi_calls_at(&calls, i)->tag == i && ictusi_calls_at(&calls, i)->gap == i / 3);
         const struct call *taken = ictusi_calls_take(&calls, 1000 + i);
         CHECK((taken != NULL) == (i % 2 == 1));
-        CHECK(!ictusi_calls_take(&calls, 1000 + i)); /* a request is of one call only */
+        CHECK(!ictusi_calls_take(&calls, 1000 + i)); /* a request belongs to one call only */
     }
     CHECK(!ictusi_calls_take(&calls, 1001));
     CHECK(!ictusi_calls_request(&calls, 7, CALLS) && !ictusi_calls_take(&calls, 7));
@@ -113,7 +113,7 @@ static void calls_wait_in_order(void)
     CHECK(!calls.ring && calls.count == 0);
 }
 
-/* Receives that are open at the end of a recording with gaps may have ended within one. */
+/* Receives that are open at the end of a recording with gaps may have completed in a gap. */
 static void open_calls_are_skipped(void)
 {
     struct calls calls = {.ring = NULL, .cut = true};
@@ -128,7 +128,7 @@ static void open_calls_are_skipped(void)
     ictusi_calls_fini(&calls);
 }
 
-/* Three processes of one location each, and a fourth one of two. */
+/* Three processes with one location each, and a fourth one with two. */
 static struct layout_location locations[5] = {{.process = 0, .events = 9},
                                               {.process = 1, .events = 9},
                                               {.process = 2, .events = 9},
@@ -155,7 +155,7 @@ static void gaps_leave_some_order(void)
     ictusi_stretches_seal(&list);
     CHECK(!list.any && reach_is(&list, &side, 1, 1, 10, 10, false));
     ictusi_stretches_fini(&list);
-    /* Two gaps at 1, one at 4; events before, within and after them. */
+    /* Two gaps at 1, one at 4; events before, inside and after them. */
     REQUIRE(!ictusi_stretches_init(&list, &layout));
     list.gaps[1].count = 2;
     list.gaps[4].count = 1;
@@ -168,9 +168,9 @@ static void gaps_leave_some_order(void)
     CHECK(side.before == 3 && side.after == 3 && side.gap == 2);
     CHECK(reach_is(&list, &side, 1, 1, 3, 3, true));
     CHECK(reach_is(&list, &side, 0, 0, 10, 10, false));
-    CHECK(reach_is(&list, &side, 3, 3, 0, 0, true));           /* the other thread was cut */
-    CHECK(reach_is(&list, &side, LAYOUT_NONE, 3, 0, 0, true)); /* nobody knows which thread */
-    /* Nothing came after the last gap: nothing is known from the end. */
+    CHECK(reach_is(&list, &side, 3, 3, 0, 0, true));           /* the other thread had the gap */
+    CHECK(reach_is(&list, &side, LAYOUT_NONE, 3, 0, 0, true)); /* the thread is unknown */
+    /* Nothing follows the last gap, so nothing is known from the end. */
     struct stretches early = {0, 0, 0};
     stretches_add(&early, 0);
     stretches_add(&early, 1);
@@ -195,13 +195,13 @@ static void late_beginnings(void)
     CHECK(!list.any && reach_is(&list, &side, 0, 0, 10, 10, false));
     ictusi_stretches_fini(&list);
     REQUIRE(!ictusi_stretches_init(&list, &layout));
-    list.gaps[2].late = true; /* this one alone did: its first is not the others' first */
+    list.gaps[2].late = true; /* only for this one: its first call is not the others' first */
     ictusi_stretches_seal(&list);
     CHECK(list.begin_late && reach_is(&list, &side, 2, 2, 0, 4, true));
     CHECK(reach_is(&list, &side, 1, 1, 10, 10, false));
     ictusi_stretches_fini(&list);
     REQUIRE(!ictusi_stretches_init(&list, &layout));
-    locations[2].events = 0; /* who took part in nothing is not asked */
+    locations[2].events = 0; /* a location without events is ignored */
     list.gaps[2].late = true;
     ictusi_stretches_seal(&list);
     CHECK(!list.begin_late);

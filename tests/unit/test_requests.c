@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What requests, matched messages, persistent operations and windows leave in a thread's records,
- * by what MPI says of them. The tracer's own code runs without MPI, whose answers are told here.
+ * as MPI defines it. The tracer's own code runs without MPI, whose answers are simulated here.
  */
 #include "../check.h"
 
@@ -20,7 +20,7 @@ struct tracer ictusi_tracer;
 
 static bool is_cancelled, is_complete;
 
-/* Ranks of a group's members in the window's communicator; a handle is its number and one. */
+/* Ranks of group members in the window's communicator; a handle is its index plus one. */
 static const struct {
     int count, ranks[4];
 } groups[] = {{4, {0, 1, 2, 3}}, {2, {3, 1}}, {3, {2, MPI_UNDEFINED, 0}}};
@@ -187,7 +187,7 @@ void ictusi_recorder_flush(struct recorder *r)
 }
 
 static uint64_t words[256];
-static uint64_t *looked_at; /* records up to here have been looked at */
+static uint64_t *looked_at; /* records up to here have been checked */
 
 static struct recorder recorder_here(bool multiple)
 {
@@ -210,7 +210,7 @@ static struct recorder recorder_here(bool multiple)
     return r;
 }
 
-/* Whether the next record is this one, with so many further words. */
+/* Whether the next record is this one, with this many further words. */
 static bool recorded(const struct recorder *r, enum record_kind kind, unsigned small,
                      uint32_t value, int count, ...)
 {
@@ -265,7 +265,7 @@ static void messages_leave_both_ends(bool multiple)
     CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, (uint64_t)FIRST));
     completes(&r, 0, 0, 0); /* they are gone */
     completes(&r, 1, 2, 5);
-    /* From nobody: nothing is posted, and nothing received. */
+    /* From MPI_PROC_NULL: nothing is posted, and nothing received. */
     ictusi_tracer_track_irecv(&r, request_handle(1), MPI_PROC_NULL, MPI_COMM_WORLD);
     completes(&r, 1, MPI_PROC_NULL, MPI_ANY_TAG);
     CHECK(nothing_more(&r));
@@ -275,7 +275,7 @@ static void messages_leave_both_ends(bool multiple)
     CHECK(nothing_more(&r));
 }
 
-/* An exchange's receive is what was asked for; where anything was, what the status says. */
+/* An exchange receives what was asked for; with a wildcard, what the status says. */
 static void exchanges_are_asked_for(void)
 {
     struct recorder r = recorder_here(false);
@@ -298,12 +298,12 @@ static void cancelled_ones_are_told(void)
     ictusi_tracer_track_isend(&r, request_handle(0), 71);
     ictusi_tracer_track_isend(&r, request_handle(1), 72);
     ictusi_tracer_note_cancel(request_handle(1));
-    ictusi_tracer_note_cancel(request_handle(5)); /* nobody knows it */
-    completes(&r, 0, 0, 0);                       /* nobody asked to cancel it: MPI is not asked */
+    ictusi_tracer_note_cancel(request_handle(5)); /* an unknown request */
+    completes(&r, 0, 0, 0);                       /* it was not cancelled, so MPI is not asked */
     completes(&r, 1, 0, 0);
     CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, (uint64_t)71));
     CHECK(recorded(&r, RECORD_CANCELLED, 0, 0, 1, (uint64_t)72));
-    is_cancelled = false; /* it was asked, and came too late */
+    is_cancelled = false; /* it was, but too late */
     ictusi_tracer_track_isend(&r, request_handle(1), 73);
     ictusi_tracer_note_cancel(request_handle(1));
     completes(&r, 1, 0, 0);
@@ -317,7 +317,7 @@ static void starts(struct recorder *r, int count, const MPI_Request *handles)
     ictusi_tracer_note_started(r, count, handles);
 }
 
-/* Each start is a message of its own; what is not started leaves nothing. */
+/* Each start is a message of its own; requests that are not started leave nothing. */
 static void persistent_ones_start_again(bool multiple)
 {
     const MPI_Request handles[] = {request_handle(0), request_handle(1), request_handle(2)};
@@ -342,7 +342,7 @@ static void persistent_ones_start_again(bool multiple)
         completes(&r, 1, 2, 3);
         CHECK(recorded(&r, RECORD_IRECV_DONE, 0, 2, 3, CHANNEL(3), (uint64_t)103, id + 2));
         completes(&r, 2, 0, 0);
-        /* On a communicator of its own: its starts match each other alone. */
+        /* On a communicator of its own, its starts only match each other. */
         CHECK(recorded(&r, RECORD_ICOLL_DONE, COLL_REDUCE, 1, 4, (uint64_t)persistent.id,
                        (uint64_t)8, (uint64_t)0, id + 1));
         completes(&r, 0, 0, 0); /* it was complete */
@@ -387,7 +387,7 @@ static void neighbors_exchange(void)
     CHECK(made.id == 0 && nothing_more(&r));
 }
 
-/* A matched probe is the receive that was posted; its handle is another than a request's. */
+/* A matched probe is the posted receive; its handle differs from that of a request. */
 static void matched_messages(void)
 {
     struct recorder r = recorder_here(false);
@@ -410,7 +410,7 @@ static void matched_messages(void)
     CHECK(nothing_more(&r));
 }
 
-/* Calls for many requests: those that are complete, by index, and not those that still pend. */
+/* Calls for many requests: those that are complete, by index, but not those still pending. */
 static void many_are_completed(bool multiple)
 {
     enum { MANY = 4 };
@@ -441,19 +441,19 @@ static void many_are_completed(bool multiple)
     CHECK(nothing_more(&r));
     trace_return_handles(&r, MANY);
     CHECK(ictusi_tracer_keep_handles(&r, MANY, handles) == MANY);
-    ictusi_tracer_note_all_done(&r, MANY, statuses, MPI_SUCCESS); /* then nothing pends */
+    ictusi_tracer_note_all_done(&r, MANY, statuses, MPI_SUCCESS); /* then nothing is pending */
     CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, (uint64_t)61));
     CHECK(nothing_more(&r));
 }
 
-/* Where threads call MPI at once, a handle may be given out again before its call has returned. */
+/* If threads call MPI at once, a handle may be reused before its call has returned. */
 static void handles_are_given_out_again(void)
 {
     struct recorder r = recorder_here(true);
     const MPI_Request handle = request_handle(0);
     const MPI_Status status = {.MPI_SOURCE = 0};
     for (uint64_t id = 31; id < 35; id += 2) {
-        /* One handle stands for all that were complete at once: then it says so at once. */
+        /* One handle stands for all that completed at once, and says so immediately. */
         is_complete = id > 31;
         ictusi_tracer_track_isend(&r, handle, id);
         CHECK(!is_complete || recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, id));
@@ -488,7 +488,7 @@ static void tests_are_told(void)
     CHECK(recorded(&r, RECORD_IO_TESTED, 0, 6, 1, (uint64_t)90));
     completes(&r, 0, 0, 11);
     CHECK(recorded(&r, RECORD_IO_DONE, 0, 6, 2, (uint64_t)90, (uint64_t)111));
-    r.after = AFTER_MUTED; /* recording is off: it has no number, and leaves nothing later */
+    r.after = AFTER_MUTED; /* recording is off: no number, and nothing is left later */
     ictusi_tracer_track_isend(&r, request_handle(2), recorder_request(&r));
     r.after = 0;
     completes(&r, 2, 0, 0);
@@ -537,7 +537,7 @@ static void locks_of_windows(void)
     const uint64_t match = window.match;
     ictusi_tracer_note_lock(&r, win, 2, true);
     ictusi_tracer_note_put(&r, win, 2, 1, MPI_INT);
-    ictusi_tracer_note_unlock(&r, win, 2); /* all is complete then */
+    ictusi_tracer_note_unlock(&r, win, 2); /* everything is complete then */
     CHECK(recorded(&r, RECORD_RMA_LOCK, 9, 2, 1, (uint64_t)1));
     CHECK(recorded(&r, RECORD_RMA_PUT, 9, 2, 2, (uint64_t)INT_BYTES, match));
     CHECK(recorded(&r, RECORD_RMA_DONE, 9, 0, 1, match));
@@ -555,7 +555,7 @@ static void locks_of_windows(void)
     CHECK(nothing_more(&r));
 }
 
-/* Post and wait tell of the origins, complete of those that start named; each once. */
+/* Post and wait name the origins, and complete those that start named; each once. */
 static void epochs_of_windows(void)
 {
     struct recorder r = recorder_here(false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Event files with new times: byte by byte what the OTF2 library writes, or left to it. */
+/* Event files with new times: the same bytes as the OTF2 library writes, or left to the library. */
 #include "../check.h"
 
 #include "archive/copy.h"
@@ -24,14 +24,14 @@ enum { PLAIN, LONG, UNDEFINED, LOCATIONS }; /* LONG: a record of more than 254 b
 
 static char root[] = "/tmp/ictus-restamp-XXXXXX";
 
-/* Times move by SHIFT; where split, events that share a stamp part. */
+/* Times move by SHIFT; where split, events with the same stamp get different ones. */
 struct shift {
     bool split;
     atomic_int opened;
     int copied, dropped;
 };
 
-/* Along a location. */
+/* The changes along a location. */
 struct steps {
     bool split;
     uint32_t location;
@@ -48,7 +48,7 @@ static void *shift_open(void *self, uint32_t location)
     return steps;
 }
 
-/* How much later depends on the location too, so that none takes another's walk. */
+/* The shift also depends on the location, so that none uses another one's walk. */
 static uint64_t shift_event(void *walk, uint64_t stamp)
 {
     struct steps *steps = walk;
@@ -138,8 +138,10 @@ static void write_archive(const char *path)
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
 }
 
-/* Copy the archive; locations are opened once where they are restamped, or not tried, else twice.
- * threads: that restamp; 0: nobody does. */
+/*
+ * Copy the archive. Locations are opened once if they are restamped or not tried, and else twice.
+ * threads: the number that restamp; 0: none.
+ */
 static void copy(const char *in, const char *out, int threads, bool split, int opened)
 {
     struct ictus_why why = {""};
@@ -201,7 +203,7 @@ static void test_copies(const char *in)
         (void)snprintf(out[i], sizeof out[i], "%s/%s", root, names[i]);
     }
     copy(in, out[0], 0, false, LOCATIONS);
-    copy(in, out[1], 1, false, LOCATIONS + 2); /* all but the two that are not understood */
+    copy(in, out[1], 1, false, LOCATIONS + 2); /* all except the two that cannot be handled */
     check_same(names[0], names[1]);
     copy(in, out[2], 3, false, LOCATIONS + 2);
     check_same(names[0], names[2]);
@@ -210,7 +212,7 @@ static void test_copies(const char *in)
     check_same(names[3], names[4]);
 }
 
-/* One location's file, with a byte changed where at is not negative, and so many bytes of it. */
+/* Write a location's file, cut to this length, and with a changed byte if at is not negative. */
 static void damage(const char *from, const char *to, long at, long size)
 {
     FILE *in = fopen(from, "r");
@@ -231,7 +233,7 @@ static long size_of(const char *path)
     return (long)st.st_size;
 }
 
-/* What is not understood leaves nothing behind. */
+/* A file that cannot be handled leaves nothing behind. */
 static void refuse(const char *in, uint64_t chunk, uint64_t events)
 {
     char out[256];
@@ -249,12 +251,14 @@ static void test_damage(const char *whole)
     char bad[256];
     const long size = size_of(whole);
     (void)snprintf(bad, sizeof bad, "%s/bad.evt", root);
-    refuse(whole, CHUNK, EVENTS);         /* one more than there should be */
-    refuse(whole, CHUNK / 2, EVENTS + 1); /* other chunks than the archive's */
+    refuse(whole, CHUNK, EVENTS);         /* one event more than there should be */
+    refuse(whole, CHUNK / 2, EVENTS + 1); /* another chunk size than the archive's */
     refuse(whole, 4, EVENTS + 1);
     refuse(root, CHUNK, EVENTS + 1);
     refuse("/nowhere/0.evt", CHUNK, EVENTS + 1);
-    /* Byte order, first and last event of both chunks, the first stamp's mark, a record's length.
+    /*
+     * Byte order, first and last event of both chunks, the mark of the first stamp, the length of a
+     * record.
      */
     static const long at[] = {0, 1, 2, 10, 18, CHUNK, CHUNK + 2, CHUNK + 10, 28};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
@@ -281,7 +285,7 @@ static void test_no_room(const char *in)
     free(nowhere.walk);
 }
 
-/* Calls of close() and write() until one that fails; 0: none does. */
+/* Calls of close() and write() until one fails; 0: none does. */
 static int fails_in;
 
 static bool fails_now(void)
@@ -289,7 +293,7 @@ static bool fails_now(void)
     return fails_in > 0 && --fails_in == 0;
 }
 
-/* The kernel's; a quota may be found to be exceeded as late as here. */
+/* Like the kernel's; that a quota is exceeded may become known as late as here. */
 int close(int fd)
 {
     const bool fails = fails_now();
@@ -307,8 +311,10 @@ ssize_t write(int fd, const void *bytes, size_t count)
     return (ssize_t)syscall(SYS_write, fd, bytes, count);
 }
 
-/* Whichever part of the output cannot be written, it is an error with its reason, and nothing is
- * left; only the input may be closed in vain. */
+/*
+ * Whichever part of the output cannot be written, the error has its reason and nothing is left;
+ * only closing the input may fail without an error.
+ */
 static void test_full_disk(const char *in)
 {
     char out[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `ictus serve` while the clock that it serves goes away, comes back, and is cut off. */
+/* `ictus serve` while the clock that it serves goes away, comes back, and is truncated. */
 #include "page/page.h"
 #include "page/timebase.h"
 
@@ -7,7 +7,7 @@
 
 static struct page_writer writer;
 
-/* A clock ten seconds from the system's, as a page tells it. */
+/* Publish a clock that is ten seconds from the system's. */
 static void publish_foreign(int64_t ahead_ns, double sigma_ns, double bound_ns)
 {
     struct timebase base = {0};
@@ -24,7 +24,9 @@ static void publish_foreign(int64_t ahead_ns, double sigma_ns, double bound_ns)
     ictusi_page_report(&writer, &status);
 }
 
-/* What a server says of itself and what it shows belong together. @return whether it was locked */
+/*
+ * The state that a server announces and the time it shows must agree. @return whether it was locked
+ */
 static bool check_reply(const struct packet *reply, int64_t ahead_ns)
 {
     if (reply->stratum == 0) {
@@ -36,7 +38,7 @@ static bool check_reply(const struct packet *reply, int64_t ahead_ns)
     return true;
 }
 
-/* A server that does not share this process's hold on the clock's name. */
+/* Run a server that does not share this process's lock on the clock's name. */
 static int run_apart(const void *options)
 {
     (void)close(writer.guard);
@@ -44,8 +46,8 @@ static int run_apart(const void *options)
 }
 
 /*
- * Half the root delay and the root dispersion together are the bound at least, and never less than
- * sigma: clients take it for all that this clock may be off.
+ * Half the root delay plus the root dispersion must be at least the bound, and at least sigma,
+ * because clients take it for the largest possible error of this clock.
  */
 static void check_distance(int port, int64_t ahead)
 {
@@ -56,7 +58,7 @@ static void check_distance(int port, int64_t ahead)
         const double least = fmax(clocks[i].sigma_ns, clocks[i].bound_ns);
         double distance = 0.0;
         publish_foreign(ahead, clocks[i].sigma_ns, clocks[i].bound_ns);
-        sleep_ms(600); /* the server looks at the account each half second */
+        sleep_ms(600); /* the server checks the status every half second */
         for (int asked = 0; asked < 50; asked++) {
             struct packet reply;
             if (ask(port, &reply) && reply.stratum) {
@@ -68,7 +70,7 @@ static void check_distance(int port, int64_t ahead)
     }
 }
 
-/* While `ictus lock` is restarted `ictus serve` answers from no other clock than it announced. */
+/* While `ictus lock` is restarted, `ictus serve` answers from no clock but the one it announced. */
 static void test_restart(void)
 {
     struct ictus_why why;
@@ -88,7 +90,7 @@ static void test_restart(void)
         locked += ask(port, &reply) && check_reply(&reply, ahead);
     }
     CHECK(locked > 0);
-    /* The daemon is gone and another begins: it has measured nothing yet. */
+    /* The daemon is gone and another one starts, which has not measured anything yet. */
     ictusi_page_close(&writer);
     REQUIRE(ictusi_page_create("restart", directory, &writer, &why) == ICTUS_OK);
     for (int i = 0; i < 50; i++) {
@@ -102,7 +104,7 @@ static void test_restart(void)
     }
     CHECK(locked > 0);
     check_distance(port, ahead);
-    /* Cut off under a server that reads it: that goes on, as unsynchronised. */
+    /* The page is truncated while a server reads it; the server continues, unsynchronised. */
     char path[128];
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.restart", directory);
     REQUIRE(truncate(path, 0) == 0);

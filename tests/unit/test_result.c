@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The result file: what is written is read back, whatever happened to it in between. */
+/* The result file: what is written is read back, whatever happened to the file in between. */
 #include "../check.h"
 
 #include <ictus/result.h>
@@ -124,7 +124,7 @@ static void test_damaged(const char *path)
     json_decref(objects);
 }
 
-/* What other writers leave for numbers that are none, outside texts; a text may hold anything. */
+/* What other writers use for missing numbers, outside of texts; a text may contain anything. */
 static void test_no_numbers(const char *path)
 {
     static const char *const words[] = {"NaN",       "nan",      "-NaN", "-nan",
@@ -151,7 +151,9 @@ static void test_no_numbers(const char *path)
     }
 }
 
-/* A mark before the first line belongs to no other; another program's schema is not ours to refuse.
+/*
+ * A byte order mark is accepted before the first line only, and another program's schema is not
+ * refused.
  */
 static void test_marks(const char *path)
 {
@@ -224,7 +226,7 @@ static void test_resume(const char *path)
           ICTUS_ERR_IO);
 }
 
-/* The kernel may take a line in pieces, and be interrupted between them. */
+/* The kernel may write a line in pieces, and be interrupted in between. */
 static struct {
     bool on;
     int calls;
@@ -259,7 +261,7 @@ static void test_pieces(const char *path)
     json_decref(objects);
 }
 
-/* However long the line that was cut by a kill, the file is continued after the last whole line. */
+/* However long the line that a kill has cut, the file continues after the last complete line. */
 static void test_resume_after_long_lines(const char *path)
 {
     static const size_t lengths[] = {1, 100, 4095, 4096, 4097, 8191, 8192, 8193, 20000};
@@ -311,7 +313,7 @@ static void test_kept_or_shown(const char *path)
     json_decref(objects);
 }
 
-/* Where standard input is closed, the file has its number: it is a file all the same. */
+/* If standard input is closed, the file gets its descriptor, and still works as a file. */
 static void test_closed_input(const char *path)
 {
     struct ictus_output *out = NULL;
@@ -321,7 +323,7 @@ static void test_closed_input(const char *path)
     const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
     const int kept = opened ? opened : ictus_output_keep(out, measurement("bcast", 1, 1e-6));
     const int closed = ictus_output_close(out);
-    CHECK(fcntl(0, F_GETFD) < 0); /* the file was there, and is closed */
+    CHECK(fcntl(0, F_GETFD) < 0); /* the file had it, and is closed */
     const int resumed = ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, &out, NULL);
     const int more = resumed ? resumed : ictus_output_keep(out, measurement("gather", 1, 1e-6));
     const int ended = ictus_output_close(resumed ? NULL : out);
@@ -358,7 +360,7 @@ static void test_unwritable(void)
     CHECK(ictus_output_close(NULL) == ICTUS_OK);
 }
 
-/* A file system with no room left: the output says so, and close says it again. */
+/* On a full file system the output reports an error, and closing it does so again. */
 static void test_full_stdout(void)
 {
     struct ictus_output *out = NULL;
@@ -382,7 +384,7 @@ static void test_full_stdout(void)
     CHECK(closed == ICTUS_ERR_IO);
 }
 
-/* What goes to a file is worth going on for when nobody can look on any more. */
+/* If results go to a file, the run continues even when nobody can read the output any more. */
 static void test_lost_view(const char *path)
 {
     struct ictus_output *out = NULL;
@@ -407,7 +409,7 @@ static void test_lost_view(const char *path)
     json_decref(objects);
 }
 
-/* A disk that fills in the middle of a line: the file ends with the last whole one. */
+/* If the disk fills up in the middle of a line, the file ends with the last complete line. */
 static void test_disk_fills(const char *path)
 {
     struct captured capture;
@@ -421,7 +423,7 @@ static void test_disk_fills(const char *path)
     (void)signal(SIGXFSZ, SIG_IGN);
     capture_begin(&capture);
     const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
-    (void)fclose(capture.file); /* the limit holds for every file: show nothing */
+    (void)fclose(capture.file); /* the limit applies to every file, so show nothing */
     capture.file = fopen("/dev/null", "r+");
     REQUIRE(capture.file && dup2(fileno(capture.file), 1) == 1);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);

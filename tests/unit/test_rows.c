@@ -26,7 +26,7 @@ static void print_numbers(const struct ictus_column *column, const double *numbe
     CHECK(!err && !closed);
 }
 
-/* As many digits as a column has room for: four significant ones, or three decimals, at most. */
+/* As many digits as a column has room for: at most four significant ones, or three decimals. */
 static void test_numbers(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
@@ -57,7 +57,7 @@ static void test_numbers(void)
                             " -1234568\n");
 }
 
-/* A number of any magnitude and sign fits its column. */
+/* A number of any magnitude and sign fits into its column. */
 static void test_widths(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
@@ -90,7 +90,7 @@ static void print_text(const struct ictus_column *shown, const char *key, const 
     CHECK(!err && !closed);
 }
 
-/* The words of a row's last text again, from all its lines; how wide the widest line is. */
+/* Join the words of a row's last text from all its lines; returns the width of the widest line. */
 static size_t text_of_lines(const char *row, size_t start, char *words, size_t size)
 {
     size_t widest = 0;
@@ -116,7 +116,8 @@ static void test_long_texts(void)
                                                 {NULL, NULL, ICTUS_COLUMN_TEXT}};
     enum { SCREEN = 80, START = 9, FIRST = 76, LENGTH = 240 };
     struct captured capture;
-    for (size_t first = 1; first <= FIRST; first++) { /* letters of the first word; others: three */
+    /* Letters of the first word; others have three. */
+    for (size_t first = 1; first <= FIRST; first++) {
         char text[LENGTH + 8];
         char words[2 * LENGTH];
         memset(text, 'a', first);
@@ -132,7 +133,7 @@ static void test_long_texts(void)
     }
 }
 
-/* Rows of objects that are told as JSON. */
+/* Print objects that are given as JSON. */
 static void print_objects(enum ictus_format format, const struct ictus_column *shown,
                           const char *const *texts, struct captured *capture)
 {
@@ -170,7 +171,7 @@ static void test_cells(void)
                             "              0      -         - -\n");
 }
 
-/* A sentence about a table is no row of it, unless the table has a column for it. */
+/* A sentence about a table is not a row of it, unless the table has a column for it. */
 static void test_verdicts(void)
 {
     static const struct ictus_column with[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
@@ -191,7 +192,7 @@ static void test_verdicts(void)
     CHECK_STR(capture.text, "type,operation,verdict\nt,bcast,all is well\nt,reduce,\n");
 }
 
-/* Each type has a line of names, before its first row; texts are quoted where they must be. */
+/* Each type has a header line before its first row; texts are quoted where necessary. */
 static void test_csv(void)
 {
     static const char *const texts[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * However many threads read an archive, all that is made of it is the same: points, messages,
- * collectives, calls, call paths, what is said of a damaged one, violations and least delays.
- * Usage: test_scan_parts [ARCHIVE...]; without, of one that is made up here.
+ * However many threads read an archive, the results are the same: points, messages, collectives,
+ * calls, call paths, complaints about damage, violations and least delays. Usage: test_scan_parts
+ * [ARCHIVE...]; without an argument, an archive is made here.
  */
 #include "../check.h"
 
@@ -30,7 +30,7 @@ struct made {
     uint32_t locks;
 };
 
-/* A writer, and the time of its next event. */
+/* The writer of a location, with time advanced to its next event. */
 static OTF2_EvtWriter *made_next(struct made *m, uint64_t location, uint64_t *time)
 {
     *time = m->time[location] += 3 + (m->time[location] * 7 + location) % 11;
@@ -56,7 +56,7 @@ static void made_written(OTF2_ErrorCode code)
         made_written(OTF2_EvtWriter_##name(w, NULL, time));                                        \
     } while (0)
 
-/* Each sends to another one: blocking, or with requests of which some are cancelled. */
+/* Each rank sends to another one: blocking, or with requests, of which some are cancelled. */
 static void put_messages(struct made *m, uint32_t step)
 {
     const uint32_t far = 1 + step % (RANKS - 1);
@@ -94,7 +94,7 @@ static void put_collective(struct made *m, uint32_t step)
     }
 }
 
-/* A team of two threads meets, and shares a lock. */
+/* A team of two threads synchronises, and shares a lock. */
 static void put_team(struct made *m)
 {
     const uint64_t l = location_of[THREADED];
@@ -215,7 +215,7 @@ static void write_archive(const char *path)
     OTF2_Archive_Close(m.archive);
 }
 
-/* What is made of an archive. */
+/* The results of reading an archive. */
 struct reading_of {
     struct session session;
     struct waiting_calls calls;
@@ -253,7 +253,7 @@ static bool same_store(const struct store *a, const struct store *b)
     return a->count == b->count && memcmp(a->area, b->area, a->count * a->size) == 0;
 }
 
-/* Between their members there are bytes that nobody sets. */
+/* Compared by member, because there are padding bytes that nobody sets. */
 static bool same_shares(const struct store *a, const struct store *b)
 {
     const struct share_of_time *x = a->area;
@@ -285,7 +285,7 @@ static bool same_paths(const struct paths *a, const struct paths *b)
     return same;
 }
 
-/* What a look at all pairs counts. */
+/* The counts of an observation of all pairs. */
 static void check_same_counts(struct session *a, struct session *b)
 {
     struct check_stats x;

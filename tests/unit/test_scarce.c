@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What computes, where memory ends: whichever allocation fails, there is an error that says so,
- * nothing is left behind, and the next attempt finds what it would have found.
+ * Computations without enough memory: if any allocation fails, there is an error that says so,
+ * nothing is left behind, and the next attempt has the usual result.
  */
 #include "../check.h"
 
@@ -24,7 +24,7 @@ enum { SIZE = 6, BURST = 60, SWEEPS = 5, PAIRS = SIZE * (SIZE - 1) / 2 };
 
 static char path[] = "/tmp/ictus-scarce-XXXXXX";
 
-/* Exchanges of clocks that are 1 us apart for each number between them, and wait now and then. */
+/* Exchanges of clocks that differ by 1 us per step between their numbers, with occasional waits. */
 static void burst_fill(struct stamp stamps[BURST], int client, int server, int64_t from)
 {
     for (int i = 0; i < BURST; i++) {
@@ -96,7 +96,7 @@ static int run_checkup(double *found)
     for (int i = 0; i < CHECKUP_SWEEPS; i++) {
         int pair = i * PAIRS;
         for (int a = 0; a < SIZE; a++) {
-            for (int b = a + 1; b < SIZE; b++) { /* 2 is slow with everybody */
+            for (int b = a + 1; b < SIZE; b++) { /* 2 is slow with all others */
                 const double rtt_ns = 1000 + 10 * (a + b) + (a == 2 || b == 2 ? 9000 : 0);
                 meetings[pair++] =
                     (struct checkup_meeting){a, b, INT64_C(1000000000) * i, 100L * (b - a), rtt_ns};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NTP server without sockets: modes, keys, limits, lists, and requests made of noise. */
+/* The NTP server without sockets: modes, keys, limits, lists, and random requests. */
 #include "core/random.h"
 #include "lock/server.h"
 
@@ -9,7 +9,7 @@
 
 static const int64_t noon = INT64_C(1800000000000000000);
 
-static struct server server; /* large; each test starts it over */
+static struct server server; /* large; each test resets it */
 
 static void start(void)
 {
@@ -67,7 +67,7 @@ static void test_basic(void)
     server.clock.stratum = 16;
     REQUIRE(ask(&request, noon, &reply));
     CHECK(reply.stratum == 0 && reply.leap == PACKET_LEAP_UNSYNCHRONISED);
-    CHECK(reply.reference_id == 0); /* unsynchronised is no kiss */
+    CHECK(reply.reference_id == 0); /* unsynchronised is not a kiss code */
 }
 
 static void test_interleaved(void)
@@ -79,7 +79,7 @@ static void test_interleaved(void)
     request.origin = first.receive;
     request.receive = 77;
     request.transmit = 2;
-    /* When the first one left is not known yet: a basic answer. */
+    /* While the time at which the first reply left is unknown, the answer is basic. */
     REQUIRE(ask(&request, noon + 1000000, &second));
     CHECK(second.origin == 2);
     ictusi_server_sent(&server, second.receive, noon + 1004321);
@@ -90,7 +90,7 @@ static void test_interleaved(void)
     CHECK_NEAR((double)(ictusi_packet_unix(third.transmit, noon) - noon), 1004321, 1);
     CHECK_NEAR((double)(ictusi_packet_unix(third.receive, noon) - noon), 2000000, 1);
     CHECK(server.counts.interleaved == 1);
-    /* Two requests in one nanosecond get stamps of their own. */
+    /* Two requests in the same nanosecond get different stamps. */
     REQUIRE(ask(&request, noon + 3000000, &first) && ask(&request, noon + 3000000, &second));
     CHECK(first.receive != second.receive);
 }
@@ -138,7 +138,7 @@ static void test_lists(void)
     CHECK(ictusi_access_may(&access, &address));
 }
 
-/* As many networks as there is room for, each of a text that may be one. */
+/* As many networks as there is room for, each with the longest possible text. */
 static void test_long_lists(void)
 {
     struct access access;
@@ -162,7 +162,7 @@ static void test_long_lists(void)
     CHECK(ictusi_access_read(&access, list, list, &why) == ICTUS_OK);
     (void)strncat(list, ",::1", sizeof(list) - strlen(list) - 1);
     CHECK(ictusi_access_read(&access, NULL, list, &why) == ICTUS_ERR_SPEC);
-    /* An address of version 4 is the one of version 6 that stands for it. */
+    /* An IPv4 address equals the IPv6 address that is mapped from it. */
     const struct sockaddr_in from = v4("192.0.2.7");
     memset(&address, 0x55, sizeof(address));
     REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&from, &address));
@@ -172,7 +172,7 @@ static void test_long_lists(void)
     CHECK(memcmp(address.bytes, mapped.bytes, 16) == 0);
 }
 
-/* Whether the first bits of two addresses agree, one bit after the other. */
+/* Whether the first bits of two addresses agree, compared bit by bit. */
 static bool same_bits(const uint8_t *a, const uint8_t *b, int bits)
 {
     for (int i = 0; i < bits; i++) {
@@ -183,7 +183,7 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, int bits)
     return true;
 }
 
-/* Prefixes of all lengths, whole bytes or not, against addresses that share some of their bits. */
+/* Prefixes of all lengths, against addresses that share some of their bits. */
 static void test_prefixes(void)
 {
     struct rng rng;
@@ -208,7 +208,7 @@ static void test_prefixes(void)
             asking[byte] = (uint8_t)(network[byte] ^ (ictusi_random_next(&rng) & mask));
         }
         if (six) {
-            network[0] = asking[0] = (uint8_t)(asking[0] | 0x20); /* not a mapped one */
+            network[0] = asking[0] = (uint8_t)(asking[0] | 0x20); /* not a mapped address */
         }
         REQUIRE(inet_ntop(six ? AF_INET6 : AF_INET, network, text, sizeof(text)) != NULL);
         (void)snprintf(list, sizeof(list), "%s/%d", text, bits);
@@ -229,20 +229,22 @@ static void test_limit(void)
     int answered = 0, kissed = 0;
     start();
     ictusi_limiter_init(&server.limiter, 2.0, 8.0, 42);
-    for (int i = 0; i < 1000; i++) { /* a second's worth */
+    for (int i = 0; i < 1000; i++) { /* one second's allowance */
         if (ask(&request, noon + i * INT64_C(1000000), &reply)) {
             answered += reply.stratum > 0;
             kissed += reply.stratum == 0;
             CHECK(reply.origin == 9);
         }
     }
-    /* Ten by the rate; and one in four of the others, so that a flood in its name silences nobody.
+    /*
+     * Ten by the rate, and one in four of the others, so that a flood in a client's name cannot
+     * silence the client.
      */
     CHECK(answered >= 200 && answered <= 320);
     CHECK(server.counts.leaked + 9 <= (uint64_t)answered &&
           (uint64_t)answered <= server.counts.leaked + 11);
     CHECK(kissed > 10 && kissed < 100);
-    /* Half a second later one more is due. */
+    /* Half a second later, one more answer is due. */
     CHECK(ask(&request, noon + INT64_C(1600000000), &reply) && reply.stratum == 2);
 }
 
@@ -271,12 +273,12 @@ static void test_keys(void)
     CHECK(answer.length == 0 && server.counts.unauthentic == 2);
     server.require_key = false;
     ask_bytes(bytes, sizeof(bytes), "10.0.0.9", noon, &answer);
-    CHECK(answer.length == 0); /* a wrong authenticator is no missing one */
+    CHECK(answer.length == 0); /* a wrong authenticator is not a missing one */
     ask_bytes(bytes, PACKET_BYTES, "10.0.0.9", noon, &answer);
     CHECK(answer.length == PACKET_BYTES);
 }
 
-/* Noise, and requests damaged in every way: no answer is ever longer than its request. */
+/* Noise, and requests with all kinds of damage: no answer is longer than its request. */
 static void test_storm(void)
 {
     struct rng rng;

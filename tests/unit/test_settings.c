@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a user may choose about a trace: each variable sets its own member and nothing else, within
- * its limits; how the buffer is shared out; and which functions a list of names and groups is.
+ * The settings of a trace: each variable sets its own member and nothing else, within its limits.
+ * Also the division of the buffer, and the functions that a list of names and groups selects.
  */
 #include "../check.h"
 
@@ -30,7 +30,7 @@ enum member_type { TEXT, SECONDS, INTEGER, BYTES, FLAG };
         }                                                                                          \
     }
 
-/* A value and what the member is then; the least and the largest taken; what is refused. */
+/* A value and the resulting member; the smallest and largest accepted values; what is refused. */
 static const struct choice {
     const char *variable;
     enum member_type type;
@@ -136,7 +136,7 @@ static double member_number(const struct choice *choice, const struct trace_sett
     }
 }
 
-/* Nothing is on and nothing is limited unless somebody asks for it. */
+/* By default, nothing is on and nothing is limited. */
 static bool is_default(const struct choice *choice, const struct trace_settings *settings)
 {
     if (choice->type == TEXT) {
@@ -162,7 +162,7 @@ static void variables_set_their_members(void)
         for (int k = 0; k < CHOICES; k++) {
             CHECK(k == i || is_default(&choices[k], &settings));
         }
-        REQUIRE(!settings_with(choice, "", &settings, NULL)); /* empty: as if it were not set */
+        REQUIRE(!settings_with(choice, "", &settings, NULL)); /* empty: the same as not set */
         CHECK(is_default(choice, &settings));
     }
 }
@@ -193,7 +193,10 @@ static void limits_are_kept(void)
     }
 }
 
-/* What another process is told: nothing of what is as if it were not set, however it is written. */
+/*
+ * What is passed to another process: only settings that differ from unset, however they are
+ * written.
+ */
 static void differences_are_lines(void)
 {
     static const char expected[] = "ICTUS_TRACE_OUTPUT=/tmp/a b\nICTUS_TRACE_RESYNC_EVERY=2\n"
@@ -212,7 +215,7 @@ static void differences_are_lines(void)
     }
     CHECK(ictusi_settings_lines(text, sizeof(text)) == strlen(expected));
     CHECK_STR(text, expected);
-    /* Too little room, and none: the length is told all the same. */
+    /* With too little room, or none, the length is returned all the same. */
     CHECK(ictusi_settings_lines(text, 40) == strlen(expected));
     CHECK(strlen(text) == 39 && strncmp(text, expected, 39) == 0);
     CHECK(ictusi_settings_lines(text, 0) == strlen(expected));
@@ -222,7 +225,7 @@ static void differences_are_lines(void)
     }
 }
 
-/* Windows take half of the buffer, the table of requests a quarter; a window is of whole 64 KiB. */
+/* Windows get half of the buffer and the table of requests a quarter; a window is whole 64 KiB. */
 static void buffer_is_shared_out(void)
 {
     const uint64_t step = 65536;
@@ -242,7 +245,9 @@ static void buffer_is_shared_out(void)
     CHECK(ictusi_settings_window(&settings, 0) == 2 * step);
 }
 
-/* Whether a list records exactly the functions that `wanted` names; others are followed if need be.
+/*
+ * Whether a list records exactly the functions that `wanted` accepts; others are followed if
+ * needed.
  */
 static void list_is(const char *list, bool (*wanted)(const struct trace_function *function))
 {

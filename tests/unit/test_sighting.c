@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What many stacks of one process say together: of a component and an algorithm, and by parting. */
+/*
+ * What many stacks of one process show together: the component, the algorithm, and where they part.
+ */
 #include "select/sighting.h"
 
 #include <dlfcn.h>
@@ -8,7 +10,7 @@
 
 #include "../check.h"
 
-/* Places with names in a library of their own: see sighting_functions.c. */
+/* Addresses with names, in a library of their own: see sighting_functions.c. */
 enum { END, LOOP, CALL, CALL_BELOW, NO_CALL, BCAST, WAIT, BINOMIAL, CHAIN, PLACES };
 static const char *const names[PLACES] = {
     [LOOP] = "main_loop",
@@ -34,7 +36,7 @@ static void find_places(const char *library)
 
 enum { STACKS_ROOM = 64, DEPTH = 6 };
 
-/* Stacks that were noted, each outermost first and ended by END. */
+/* Recorded stacks, each from the outermost frame on and ended by END. */
 struct noted {
     int functions[STACKS_ROOM][DEPTH + 1];
     size_t count;
@@ -50,7 +52,7 @@ static size_t noted_stack(void *state, size_t i, const void **functions, size_t 
     return depth;
 }
 
-/* So many more stacks of one kind. */
+/* Record this many more stacks of one kind. */
 static void note(struct noted *noted, int times, const int *functions)
 {
     for (; times > 0; times--) {
@@ -73,7 +75,7 @@ static void seen_is(struct noted *noted, const char *component, const char *algo
     CHECK_STR(seen.algorithm, algorithm);
 }
 
-/* Only what MPI itself called tells of it. */
+/* Only functions that MPI itself called count. */
 static void stacks_begin_in_mpi(void)
 {
     struct noted none = {.count = 0};
@@ -89,7 +91,7 @@ static void stacks_begin_in_mpi(void)
     seen_is(&inner, "pretend", "");
 }
 
-/* A process may be caught a few times on its way to the component that does the work. */
+/* A process may be seen a few times on its way to the component that does the work. */
 static void few_stacks_prove_no_component(void)
 {
     struct noted noted = {.count = 0};
@@ -99,7 +101,7 @@ static void few_stacks_prove_no_component(void)
     seen_is(&noted, "pretend", "");
 }
 
-/* What most stacks show; but one that shows an algorithm says more than any number without. */
+/* What most stacks show; but one that shows an algorithm counts more than any number without. */
 static void most_stacks_decide(void)
 {
     struct noted noted = {.count = 0};
@@ -120,7 +122,7 @@ static struct trunk trunk_of(struct noted *noted)
     return trunk;
 }
 
-/* Functions follow each other while nearly all of enough stacks agree on the next one. */
+/* A trunk continues while nearly all of enough stacks agree on the next function. */
 static void trunks_are_what_nearly_all_share(void)
 {
     struct noted few = {.count = 0};
@@ -130,10 +132,11 @@ static void trunks_are_what_nearly_all_share(void)
     struct trunk trunk = trunk_of(&few);
     REQUIRE(trunk.seen && trunk.count == 2);
     CHECK(trunk.functions[0] == places[CALL] && trunk.functions[1] == places[BCAST]);
-    NOTE(&few, 9, LOOP, WAIT); /* not in MPI: they do not count */
+    NOTE(&few, 9, LOOP, WAIT); /* not in MPI, so they do not count */
     CHECK(trunk_of(&few).count == 2);
 
-    struct noted noted = {.count = 0}; /* the commonest next function is not the first one seen */
+    /* The most frequent next function is not the first one seen. */
+    struct noted noted = {.count = 0};
     NOTE(&noted, 1, CALL, WAIT);
     NOTE(&noted, 5, CALL, BCAST, CHAIN);
     NOTE(&noted, 5, CALL, BCAST, BINOMIAL);
@@ -151,7 +154,7 @@ static void trunks_are_what_nearly_all_share(void)
     CHECK(trunk_of(&noted).count == 1);
 }
 
-/* They part where both go on differently; a function that is come back to is only a part. */
+/* Trunks part where both continue differently; a function that is returned to is only a part. */
 static void trunks_part(void)
 {
     const struct trunk one = {{places[CALL], places[BCAST]}, 2, true};
@@ -172,7 +175,9 @@ static void trunks_part(void)
     CHECK(!ictusi_sighting_trunk_reaches(&again, places[BINOMIAL]));
 }
 
-/* Functions and algorithms are named alike but for how words are joined, and a few by another name.
+/*
+ * Functions and algorithms have equal names except for how words are joined; a few have another
+ * name.
  */
 static void names_are_matched(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call sites: each place in the program has one number, which is told once, with the file and the
- * offset that the place has there; and no more places than there are numbers. How large a caller's
- * frame is, is known where it is the same each time.
+ * Call sites: each place in the program has one number, which is reported once with the file and
+ * the offset of the place in it, and there are no more places than numbers. The size of a caller's
+ * frame is known if it is the same each time.
  */
 #include "../check.h"
 
@@ -34,7 +34,7 @@ static uint64_t number_of(uint64_t address)
     return sites_number(&sites, address, NULL);
 }
 
-/* Where the object is loaded that holds an address. */
+/* The object that contains an address, and where it is loaded. */
 struct holder {
     uint64_t address, base;
 };
@@ -54,7 +54,9 @@ static int holder_look(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* The log's line: a number, the offset of the call before the return, when the file was made. */
+/*
+ * The line of the log: a number and the offset of the call before the return, once the file exists.
+ */
 static void place_is_told(uint64_t address, const char *file_end)
 {
     struct holder holder = {.address = address};
@@ -86,7 +88,7 @@ static void places_are_told(void)
     CHECK(said_count == 2);
 }
 
-/* Whether each place up to the last number has its own, now and when it is seen again. */
+/* Whether all places up to the last number have their own, now and when they are seen again. */
 static bool numbers_are_own(uint64_t from, uint64_t step, uint64_t before)
 {
     for (int round = 0; round < 2; round++) {
@@ -99,7 +101,7 @@ static bool numbers_are_own(uint64_t from, uint64_t step, uint64_t before)
     return true;
 }
 
-/* Numbers run out before slots do: places that share one, too, keep theirs. */
+/* Numbers run out before slots do; places that share a number keep it too. */
 static void numbers_are_kept(void)
 {
     const uint64_t step = 24;
@@ -124,7 +126,7 @@ static void nonsense_has_no_number(void)
 }
 
 #ifdef __x86_64__
-/* Functions that call the one they are given, from frames whose sizes are written here. */
+/* Functions that call the given one from frames with known sizes. */
 #define FRAME(name, body)                                                                          \
     void name(void (*called)(void));                                                               \
     __asm__(".pushsection .text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body    \
@@ -136,13 +138,13 @@ static void nonsense_has_no_number(void)
 FRAME(frame_small, GROW CALL SHRINK);
 FRAME(frame_large, "subq $4104, %rsp\n.cfi_def_cfa_offset 4112\n.cfi_offset 3, -24\n" CALL
                    "addq $4104, %rsp\n.cfi_def_cfa_offset 8\n");
-/* What is known was said bytes before the call, and again after a way out. */
+/* The known size was stated some bytes before the call, and again after an early exit. */
 FRAME(frame_far,
       GROW ".fill 100, 1, 0x90\n.cfi_undefined 12\n.fill 300, 1, 0x90\n.cfi_same_value 13\n"
            ".fill 70000, 1, 0x90\n.cfi_register 14, 15\n" CALL SHRINK);
 FRAME(frame_ways, GROW ".cfi_remember_state\ntestq %rdi, %rdi\njnz 1f\n" SHRINK
                        "ret\n1:\n.cfi_restore_state\n" CALL SHRINK);
-/* As where a frame has a part whose size is known only when it runs. */
+/* As in a frame with a part whose size is known only at run time. */
 FRAME(frame_pointer, "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\nmovq %rsp, %rbp\n"
                      ".cfi_def_cfa_register 6\n" CALL "popq %rbp\n.cfi_def_cfa 7, 8\n");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The slack meets the asked late rate whatever the tail of what calls need, comes back down after a
- * burst, and does not wait for stalls.
+ * The slack meets the requested share of late starts for any tail of what calls need, decreases
+ * again after a burst, and does not wait for stalls.
  */
 #include "harmonize/slack.h"
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 static const struct slack_options usual = {.late = 1e-3, .reach = 32, .min_ns = 200, .max_ns = 1e8};
-/* One that also forgives a start that is late by less. */
+/* Options that also forgive a start that is late by less. */
 static const struct slack_options tolerant = {
     .late = 1e-3, .tolerance_ns = 1000, .reach = 32, .min_ns = 200, .max_ns = 1e8};
 
@@ -29,7 +29,7 @@ static double late_rate(struct slack *slack, struct rng *rng, double base, doubl
     return (double)late / calls;
 }
 
-/* Calls that are late after what they need has changed, for good: few, not half a window. */
+/* Late calls after a permanent change of what they need: few, not half a window. */
 static void changes_are_followed_at_once(double before, double after)
 {
     struct slack slack;
@@ -44,7 +44,7 @@ static void changes_are_followed_at_once(double before, double after)
     CHECK(ictusi_slack_next(&slack) < 8 * after);
 }
 
-/* What calls need in ns: quiet; with cold caches in some; with a tail that falls as a power. */
+/* What calls need, in ns: quiet; with cold caches in some; with a power-law tail. */
 static double exponential(struct rng *rng)
 {
     return 300 + 100 * ictusi_random_exponential(rng);
@@ -67,8 +67,10 @@ static double heavy(struct rng *rng)
     return 300 + 100 * (pow(ictusi_random_uniform(rng) + 1e-9, -1.0 / 3.0) - 1);
 }
 
-/* Of the starts that a slack within reach would have saved, the asked share is late; of a hundred
- * starts about one misses the instant at all where the tolerance is wider than the tail. */
+/*
+ * Of the starts that a slack within reach would have saved, the requested share is late. About one
+ * start in a hundred misses the instant at all if the tolerance is wider than the tail.
+ */
 static void rate_is_met(double (*needs)(struct rng *), const struct slack_options *options,
                         const char *name)
 {
@@ -94,11 +96,11 @@ static void rate_is_met(double (*needs)(struct rng *), const struct slack_option
                  options->tolerance_ns, (double)late / CALLS, (double)missed / CALLS, mean);
     CHECK(late <= 2.5e-3 * CALLS);
     CHECK(missed <= 2.5e-2 * CALLS);
-    /* No more than it takes. */
+    /* Not more than necessary. */
     CHECK(late >= 3e-4 * CALLS || missed >= 5e-3 * CALLS);
 }
 
-/* A burst that disturbs some of the calls for a while leaves little behind. */
+/* A burst that disturbs some of the calls for a while has little effect afterwards. */
 static void a_burst_is_forgotten(const struct slack_options *options)
 {
     struct slack slack;
@@ -124,7 +126,7 @@ static void a_burst_is_forgotten(const struct slack_options *options)
     CHECK(ictusi_slack_next(&slack) < 2 * before);
 }
 
-/* Needs 1000, 1100, ... in an order that looks like chance: calls of one and the same time. */
+/* Needs of 1000, 1100, ... in shuffled order: calls of one and the same period. */
 static void learn_ramp(struct slack *slack, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -132,7 +134,7 @@ static void learn_ramp(struct slack *slack, size_t count)
     }
 }
 
-/* The tail beyond the 90 % quantile is exponential, its scale told by the 97.5 % quantile. */
+/* The tail beyond the 90 % quantile is exponential, with a scale from the 97.5 % quantile. */
 static void the_tail_is_extrapolated(void)
 {
     for (size_t count = 40; count < 44; count++) {
@@ -158,7 +160,7 @@ static void the_tail_is_extrapolated(void)
     }
 }
 
-/* Before much is known: three times the most, within eight medians; limits hold always. */
+/* With little data: three times the largest, within eight medians; limits always hold. */
 static void little_is_known_at_first(void)
 {
     static const double needs[] = {5000, 100, 20000, 3000, 2000};
@@ -180,7 +182,7 @@ static void little_is_known_at_first(void)
     }
     CHECK_NEAR(ictusi_slack_next(&slack), 1200, 1e-9); /* 23 of them */
     ictusi_slack_learn(&slack, 400);
-    CHECK_NEAR(ictusi_slack_next(&slack), 400, 1e-9); /* their tail has no length */
+    CHECK_NEAR(ictusi_slack_next(&slack), 400, 1e-9); /* their tail has length zero */
     options.min_ns = 500;
     options.max_ns = 900;
     ictusi_slack_init(&slack, &options, 1000);
@@ -189,8 +191,10 @@ static void little_is_known_at_first(void)
     CHECK_NEAR(ictusi_slack_next(&slack), 500, 0);
 }
 
-/* A late start lengthens the tail, the next ones within a hundred calls do not; what is beyond
- * reach says nothing, and each start in time shortens it a little. */
+/*
+ * A late start lengthens the tail, but the next ones within a hundred calls do not. Needs beyond
+ * reach say nothing, and each start in time shortens the tail slightly.
+ */
 static void late_starts_lengthen_it(void)
 {
     struct slack slack;
@@ -199,7 +203,7 @@ static void late_starts_lengthen_it(void)
         ictusi_slack_learn(&slack, 1000.0 + i * 37 % 100);
     }
     const double calm = slack.boost;
-    CHECK_NEAR(calm, 0.5, 1e-12); /* the least */
+    CHECK_NEAR(calm, 0.5, 1e-12); /* the minimum */
     ictusi_slack_learn(&slack, 5000);
     CHECK_NEAR(slack.boost, 1.6 * calm, 1e-12);
     const double boosted = slack.boost;
@@ -220,7 +224,9 @@ static void late_starts_lengthen_it(void)
     CHECK(slack.boost <= 32.0);
 }
 
-/* Seven of eight calls in a row where one in ten of all others was: another time has begun. */
+/*
+ * Seven of eight successive calls are where one in ten of the others was: a new period has begun.
+ */
 static void some_are_unlike(size_t known, int unlike, bool down)
 {
     const double usually = 1000.0 + 50.0 * (double)known;
@@ -231,7 +237,7 @@ static void some_are_unlike(size_t known, int unlike, bool down)
     for (int i = 0; i < 16; i++) {
         ictusi_slack_learn(&slack, i >= 8 && i < 8 + unlike ? other : usually);
     }
-    /* Among 64 at least; the last of another time, the seventh, is enough. */
+    /* Among at least 64; the last call of another period, the seventh, is enough. */
     const size_t kept = known + 6 >= 64 ? 9 : known + 7 >= 64 ? 8 : known + 8;
     CHECK(slack.count == (unlike >= 7 ? kept : known + 8));
 }
@@ -246,7 +252,7 @@ static void another_time_is_recognised(void)
     }
 }
 
-/* Needs 1000, 1100, ... 11000, the last eight of them in the middle; then seven others. */
+/* Needs of 1000, 1100, ... 11000, the last eight of them in the middle; then seven others. */
 static void others_follow(struct slack *slack, double other_ns)
 {
     ictusi_slack_init(slack, &usual, 20000);
@@ -262,7 +268,7 @@ static void others_follow(struct slack *slack, double other_ns)
     }
 }
 
-/* The line is drawn at one in ten of the hundred others; what is kept is the last eight. */
+/* The limit is at one in ten of the hundred others, and the last eight are kept. */
 static void the_line_is_at_one_in_ten(void)
 {
     struct slack slack;
@@ -281,13 +287,13 @@ static void the_line_is_at_one_in_ten(void)
     CHECK(slack.boost == 1.0);
     ictusi_slack_init(&slack, &usual, 20000);
     learn_ramp(&slack, 100);
-    for (int i = 0; i < 20; i++) { /* six of eight, though seven of nine */
+    for (int i = 0; i < 20; i++) { /* six of eight, although seven of nine */
         ictusi_slack_learn(&slack, i == 11 || (i > 13 && i < 20) ? 20000 : 6000);
     }
     CHECK(slack.count == 120);
 }
 
-/* From the 24th call on; up to the tolerance beyond reach, and not sooner than a hundred later. */
+/* From the 24th call on; up to the tolerance beyond reach; not within a hundred calls. */
 static void late_starts_are_judged(void)
 {
     struct slack slack;
@@ -328,12 +334,12 @@ static void late_starts_are_judged(void)
         ictusi_slack_learn(&slack, 10000);
         CHECK((slack.boost > before) == !early);
     }
-    options.late = 0.15; /* so many are late by the threshold alone */
+    options.late = 0.15; /* this many are late from the threshold alone */
     ictusi_slack_init(&slack, &options, 20000);
     CHECK(slack.late_depth == 0.0 && slack.missed_depth == 0.0);
 }
 
-/* The window holds the last 256 in order of size, whichever left it. */
+/* The window has the last 256 in order of size, whichever left it. */
 static void the_window_moves_on(void)
 {
     struct slack slack;
@@ -378,13 +384,13 @@ int main(void)
     const double quiet = ictusi_slack_next(&slack);
     CHECK(quiet < 6000);
 
-    /* A burst of noise lengthens it; afterwards it is back within one window. */
+    /* A burst of noise lengthens the slack, which is back to normal within one window. */
     (void)late_rate(&slack, &rng, 50000, 10000, 300);
     CHECK(ictusi_slack_next(&slack) > 60000);
     (void)late_rate(&slack, &rng, 1000, 200, SLACK_WINDOW + 20);
     CHECK(ictusi_slack_next(&slack) < 2 * quiet);
 
-    /* One stall of half a second in fifty calls: not worth half a second in each of them. */
+    /* One stall of half a second in fifty calls is not worth half a second in each of them. */
     for (int i = 0; i < 2000; i++) {
         ictusi_slack_learn(&slack, i % 50 ? 1000.0 : 5e8);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Offsets smoothed by all points: exact lines, known walks, noise, too few points. A clock followed
- * over sweeps: lines stay lines, variances are what rows make of errors, no unit is preferred.
+ * over sweeps: lines stay lines, variances follow from the errors of the rows, and units do not
+ * matter.
  */
 #include "core/random.h"
 #include "core/smoother.h"
@@ -17,13 +18,13 @@
 
 enum { COUNT = 60, TRIALS = CHECK_SANITIZED ? 5 : 20 };
 
-/* What points are off the truth. */
+/* Differences between points and the truth. */
 struct off {
     double measured, smoothed, drift; /* root mean squares, ns, ns, ns per s */
     double walk;
 };
 
-/* Clocks with a drift that walks, seen with errors, claimed times what they are. */
+/* Clocks with a drift that walks, seen with errors that are the true ones or larger or smaller. */
 static struct off smoothed(double walk, double every_s, double noise_ns, double claim)
 {
     struct rng rng;
@@ -64,7 +65,7 @@ static void lines_stay_lines(void)
     struct smoother_point p[SMOOTHER_POINTS_MIN];
     double walk = 1.0;
     for (int k = 0; k < SMOOTHER_POINTS_MIN; k++) {
-        const double t = k * k; /* not evenly */
+        const double t = k * k; /* at uneven distances */
         p[k] = (struct smoother_point){t, 1e12 - 2e5 * t, 10.0, 0.0};
     }
     REQUIRE(!ictusi_smoother_run(p, SMOOTHER_POINTS_MIN, &walk));
@@ -82,11 +83,12 @@ static void walks_are_followed(void)
         const struct off o = smoothed(walks[w], 10.0, 5.0, 1.0);
         CHECK(o.walk > 0.5 * walks[w] && o.walk < 2.0 * walks[w]);
         CHECK(o.smoothed <= o.measured);
-        CHECK(o.drift < 3.0 * walks[w] + 0.5); /* a difference of two points: 0.7 and the walk's */
+        /* From the difference of two points: 0.7, and the walk. */
+        CHECK(o.drift < 3.0 * walks[w] + 0.5);
     }
 }
 
-/* Noise that nothing but its size tells from a walk; claims that are too large or too small. */
+/* Only its size distinguishes noise from a walk; the claims are too large or too small. */
 static void noise_is_averaged(void)
 {
     static const double claims[] = {1.0, 5.0, 0.6};
@@ -98,7 +100,7 @@ static void noise_is_averaged(void)
     }
 }
 
-/* What is most likely does not depend on which way time runs, at instants however far apart. */
+/* The most likely path does not depend on the direction of time, at instants of any distance. */
 static void time_runs_either_way(void)
 {
     struct smoother_point p[COUNT], back[COUNT];
@@ -147,14 +149,16 @@ static void nonsense_is_refused(void)
 
 enum { SWEEPS = 8, PROBES = 12 };
 
-/* Sweeps at odd instants, of unequal noise; the first three share pairs, and others two by two. */
+/*
+ * Sweeps at uneven instants with unequal noise; the first three share pairs, and others two by two.
+ */
 struct scene {
     struct track_sweep sweeps[SWEEPS];
     double moments[SWEEPS * SWEEPS];
     struct track_prior prior;
 };
 
-/* The same scene in other units: of time, and of offsets; and later by so much. */
+/* The same scene in other units of time and of offsets, and later. */
 static void scene_make(struct scene *s, int count, double seconds, double ns, double later)
 {
     struct rng rng;
@@ -184,7 +188,7 @@ static void scene_make(struct scene *s, int count, double seconds, double ns, do
                                     .clocks = PROBES};
 }
 
-/* Of a clock that keeps its rate, what sweeps show exactly comes out exactly, at any instant. */
+/* For a clock with a constant rate, exact sweeps give exact results at any instant. */
 static void sweeps_keep_lines(void)
 {
     struct scene s;
@@ -236,8 +240,8 @@ static void sweeps_have_no_unit(void)
 }
 
 /*
- * Two sweeps, one and three seconds old, by hand: the line through both, and what becomes of noise,
- * of a path's asymmetry, which both share or not, and of a walk since, w^2 s^3 / 3.
+ * Two sweeps, one and three seconds old, by hand: the line through both, and the effect of noise,
+ * of a path's asymmetry, which both share or not, and of a walk since then, w^2 s^3 / 3.
  */
 static void two_sweeps_are_by_hand(void)
 {
@@ -249,7 +253,7 @@ static void two_sweeps_are_by_hand(void)
         static const double drift[2] = {-0.5, 0.5};
         const double own[2] = {500.0, 300.0};
         const double bias[2][2] = {{400.0, shared ? 600.0 : 0.0}, {shared ? 600.0 : 0.0, 900.0}};
-        const double walked[2][2] = {{9.0, 4.0 / 3.0}, {4.0 / 3.0, 1.0 / 3.0}}; /* of -3, -1 */
+        const double walked[2][2] = {{9.0, 4.0 / 3.0}, {4.0 / 3.0, 1.0 / 3.0}}; /* for -3, -1 */
         double noise[3] = {0.0}, paths[3] = {0.0}, clock[3] = {0.0};
         struct track track;
         REQUIRE(!ictusi_track_fit(sweeps, 2, 0.0, &prior, &track));
@@ -276,7 +280,9 @@ static void two_sweeps_are_by_hand(void)
     }
 }
 
-/* Offsets of a thousand clocks less a line each: what a covariance leaves beside straight lines. */
+/*
+ * Offsets of a thousand clocks minus a line each: what a covariance leaves besides straight lines.
+ */
 static void moments_beside_lines(struct scene *s, int count, double v[SWEEPS][SWEEPS])
 {
     double beside[SWEEPS][SWEEPS];
@@ -302,7 +308,7 @@ static void moments_beside_lines(struct scene *s, int count, double v[SWEEPS][SW
     s->prior.clocks = 1000.0;
 }
 
-/* The covariance of two sweeps by a clock that walks, up to the last one, by hand. */
+/* The covariance of two sweeps due to a clock that walks, up to the last sweep, by hand. */
 static double walked_together(const struct scene *s, int last, int k, int l)
 {
     const double a = s->sweeps[last].t_s - s->sweeps[k < l ? l : k].t_s;
@@ -311,8 +317,8 @@ static double walked_together(const struct scene *s, int last, int k, int l)
 }
 
 /*
- * What many clocks show is found: paths that wander by four times the noise, each sweep
- * anew or with a memory; a clock that walks three times as far as usual; or nothing of either.
+ * What many clocks show is found: paths that wander by four times the noise, anew in each sweep or
+ * with a memory; a clock that walks three times as far as usual; or neither.
  */
 static void wander_and_walk_are_found(void)
 {
@@ -353,7 +359,7 @@ static void wander_and_walk_are_found(void)
     }
 }
 
-/* One sweep shows no drift: what is usual of drifts and walks makes the rest. */
+/* One sweep shows no drift, so the usual drifts and walks determine the rest. */
 static void one_sweep_is_by_hand(void)
 {
     const struct track_sweep sweep = {2.0, 500.0, 400.0, 0};
@@ -367,7 +373,10 @@ static void one_sweep_is_by_hand(void)
     CHECK(track.walk == 20.0 && track.inflation == 1.0);
 }
 
-/* One offset of eight that is off the line of the others: it alone is, by as much, wherever. */
+/*
+ * One of eight offsets is off the line of the others: it alone is detected, with its size,
+ * anywhere.
+ */
 static void strays_are_seen(void)
 {
     static const double off_ns = 900.0, noise_ns2 = 400.0;
@@ -388,7 +397,7 @@ static void strays_are_seen(void)
         }
         ictusi_track_unusual(sweeps, TRACK_LINE - 1, offsets, variance);
         for (int k = 0; k < TRACK_LINE - 1; k++) {
-            CHECK(variance[k] == 0.0); /* too few show no line */
+            CHECK(variance[k] == 0.0); /* too few points show no line */
         }
     }
 }

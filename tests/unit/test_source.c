@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time sources: every one reads forward; simulated ones know their truth and refuse nonsense. */
+/* Time sources: all read forward; simulated ones know their truth and refuse invalid options. */
 #include "clock/counter.h"
 #include "clock/source.h"
 #include "clock/wander.h"
@@ -78,8 +78,7 @@ static void nodes_differ_and_seeds_repeat(void)
     ictusi_source_free(d);
 }
 
-/* What is wrong is said to be so, and named; only a device that is not there is one that could be.
- */
+/* An invalid specification is reported and named; only a missing device might exist elsewhere. */
 static void nonsense_is_refused(void)
 {
     static const struct {
@@ -119,7 +118,8 @@ static void nonsense_is_refused(void)
     }
 }
 
-/* A locked clock is one for this machine's processes; for all machines' only where that is asked.
+/*
+ * A locked clock is shared by the processes of this machine, and by all machines only on request.
  */
 static void test_shared_lock(void)
 {
@@ -130,7 +130,7 @@ static void test_shared_lock(void)
     struct page_clock clock = {.anchor = 1, .value = 1, .state = ICTUS_LOCK_UNLOCKED};
     struct source *source = NULL;
     (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s", directory);
-    for (int published = 0; published < 2; published++) { /* nothing, then that it is not locked */
+    for (int published = 0; published < 2; published++) { /* no page, then one that is not locked */
         CHECK(ictusi_source_open(spec, NULL, &source, &why) == ICTUS_ERR_UNSUPPORTED);
         CHECK(!source && strstr(why.text, "not locked yet"));
         ictusi_page_publish(&writer, &clock);
@@ -146,7 +146,9 @@ static void test_shared_lock(void)
     ictusi_source_free(source);
     CHECK(strncmp(everywhere, "everywhere/", 11) == 0);
     CHECK(strncmp(own, "everywhere/", 11) != 0);
-    /* A name of one letter is one, and so is a directory's, seen from the one above it. */
+    /*
+     * A clock may have a name of one letter, and so may its directory, seen from the one above it.
+     */
     char here[256];
     REQUIRE(getcwd(here, sizeof(here)) && chdir(directory) == 0 && symlink(directory, "d") == 0);
     ictusi_source_free(opened("lock:name=s,directory=d", 0, 0));
@@ -176,7 +178,9 @@ static void sources_are_freed_once(void)
     CHECK(freed == 1);
 }
 
-/* The truth of a reading is the instant that it was made from, however fast the clock and late. */
+/*
+ * The truth of a reading is the instant that it was made from, however fast and late the clock is.
+ */
 static void truth_undoes_the_skew(void)
 {
     static const char *const specs[] = {"sim:drifts=0.1,offsets=-7s", "sim:drifts=-0.1",
@@ -194,10 +198,10 @@ static void truth_undoes_the_skew(void)
     }
 }
 
-/* What nodes draw is within what was asked for, on both sides alike, and fills the range. */
+/* Random offsets of nodes are within the requested range, symmetric, and fill it. */
 static void draws_keep_their_range(void)
 {
-    enum { NODES = 400, DRIFT_NS = 100000 }; /* ns in a second: 100 ppm */
+    enum { NODES = 400, DRIFT_NS = 100000 }; /* ns per second: 100 ppm */
     int ahead = 0, fast = 0;
     double offsets = 0.0, drifts = 0.0;
     for (int node = 0; node < NODES; node++) {
@@ -221,11 +225,11 @@ static void draws_keep_their_range(void)
     CHECK_NEAR(drifts, 0.5 * DRIFT_NS, 0.06 * DRIFT_NS);
 }
 
-/* The integral of a walk of frequency has a standard deviation of walk sqrt(t^3 / 3). */
+/* The integral of a frequency walk has a standard deviation of walk sqrt(t^3 / 3). */
 static void walks_grow_with_time(void)
 {
     enum { WALKS = 400, SPANS = 3 };
-    static const int64_t spans_s[SPANS] = {2, 10, 210}; /* within, past one table, past 64 */
+    static const int64_t spans_s[SPANS] = {2, 10, 210}; /* inside, beyond one table, beyond 64 */
     double squares[SPANS] = {0.0};
     for (uint64_t stream = 0; stream < WALKS; stream++) {
         struct wander *w = NULL;
@@ -244,7 +248,7 @@ static void walks_grow_with_time(void)
     }
 }
 
-/* Neither phase nor frequency ever jumps, and it does not matter in which order one asks. */
+/* Neither phase nor frequency ever jumps, and the order of queries does not matter. */
 static void walks_have_no_seams(void)
 {
     struct wander *forth = NULL, *back = NULL;
@@ -267,7 +271,7 @@ static void walks_have_no_seams(void)
     ictusi_wander_free(NULL);
 }
 
-/* The counter goes on from the kernel's clock, wherever its anchor: an hour ahead, say. */
+/* The counter continues from the kernel's clock, even if its anchor is an hour ahead. */
 static void counter_follows_the_kernel(void)
 {
     struct source *tsc = NULL;
@@ -293,7 +297,7 @@ static void lists_are_per_clock(void)
 {
     static const struct {
         const char *spec;
-        int64_t offset[4], step[4]; /* ns, of clocks 0 to 3 */
+        int64_t offset[4], step[4]; /* ns, for clocks 0 to 3 */
         double ppm[4];
         int64_t step_at;
     } cases[] = {
@@ -333,7 +337,7 @@ static void lists_are_per_clock(void)
     }
 }
 
-/* As fast as the kernel's raw clock, to a hundredth; a span that says nothing has no rate. */
+/* As fast as the kernel's raw clock within 1 %; an empty interval has no rate. */
 static void counter_keeps_pace(void)
 {
     struct source *tsc = NULL;
@@ -363,7 +367,7 @@ static void counter_keeps_pace(void)
     CHECK(ictusi_counter_tick_ns(&ahead) == 0.0);
 }
 
-/* Where nobody says who asks, it is the first process of the first node. */
+/* If the process is not specified, it is the first process of the first node. */
 static void alone_is_the_first(void)
 {
     static const char *const specs[] = {"sim:offsets=1s,2s", "sim:offsets=1s,2s,scope=process"};
@@ -377,7 +381,9 @@ static void alone_is_the_first(void)
     }
 }
 
-/* Clocks are named by the boot of this kernel; those that a container may shift by its space, too.
+/*
+ * Clocks are identified by the boot of this kernel; those that a container may shift, by its
+ * namespace too.
  */
 static void identities_name_the_boot(void)
 {
@@ -400,7 +406,7 @@ static void identities_name_the_boot(void)
     ictusi_source_free(clock);
 }
 
-/* A network clock that nobody keeps is one that is not here, which is no mistake of the user's. */
+/* A network clock without a daemon is one that is missing here, which is not the user's mistake. */
 static void absent_locks_are_absent(void)
 {
     struct source *source = NULL;
@@ -410,7 +416,7 @@ static void absent_locks_are_absent(void)
     CHECK(!source && why.text[0]);
 }
 
-/* A clock that cannot be is told from one that is not here, before any machine is asked. */
+/* An impossible clock is distinguished from a missing one, before any machine is queried. */
 static void forms_are_checked(void)
 {
     struct ictus_why why = {""};

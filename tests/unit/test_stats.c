@@ -15,7 +15,7 @@ static void known_values(void)
     CHECK_NEAR(ictusi_stats_quantile(v, 10, 0.9), 18.1, 1e-9);
     CHECK_NEAR(ictusi_stats_quantile(v, 1, 0.3), 1.0, 0);
     CHECK(ictusi_stats_tukey_outliers(v, 10) == 1);
-    /* Conover's table: n = 10 gives the 2nd and 9th order statistic, level 0.9785. */
+    /* Conover's table: n = 10 gives the 2nd and the 9th order statistic, level 0.9785. */
     ictusi_stats_median_interval(v, 10, 0.95, &low, &high, &covered);
     CHECK_NEAR(low, 2, 0);
     CHECK_NEAR(high, 9, 0);
@@ -38,7 +38,7 @@ static double binomial_tail(size_t n, size_t most)
     return sum;
 }
 
-/* Ranks are mirror images of each other within the sample, and the narrowest that cover. */
+/* The ranks are symmetric, inside the sample, and the narrowest that cover. */
 static void ranks_are_the_narrowest(void)
 {
     enum { MOST = 1000 };
@@ -81,8 +81,9 @@ static void intervals_cover(size_t n, double least, double most)
 }
 
 /*
- * A machine in one of two states, `stay` repetitions long on average; with 1 they are independent.
- * How often the median's interval covers the true median, and how often drift is seen.
+ * A machine alternates between two states that last `stay` repetitions on average; with 1,
+ * repetitions are independent. How often the median's interval covers the true median, and how
+ * often a drift is reported.
  */
 static void states_cover(double stay, double plain_most, double least, double seen_least,
                          double seen_most)
@@ -101,7 +102,9 @@ static void states_cover(double stay, double plain_most, double least, double se
         double covered = 0.0;
         int state = ictusi_random_uniform(&rng) < 0.5;
         for (size_t i = 0; i < VALUES; i++) {
-            /* Drawn anew with this chance: the state changes in half of the draws. */
+            /*
+             * With this probability the state is drawn again, so it changes in half of these draws.
+             */
             if (ictusi_random_uniform(&rng) < 1.0 / stay) {
                 state = ictusi_random_uniform(&rng) < 0.5;
             }
@@ -122,7 +125,7 @@ static void states_cover(double stay, double plain_most, double least, double se
     CHECK((double)seen / ROUNDS >= seen_least && (double)seen / ROUNDS <= seen_most);
 }
 
-/* Values that a coarse clock makes equal, all or nearly all. */
+/* Values that a coarse clock makes all, or nearly all, equal. */
 static void ties_do_not_drift(void)
 {
     double values[200];

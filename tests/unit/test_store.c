@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An array that grows into a file holds what was put into it, wherever it lies. */
+/* An array that grows into a file contains what was put into it, wherever it is stored. */
 #include "../check.h"
 
 #include "causality/store.h"
@@ -25,7 +25,7 @@ static void store_put(struct store *store, uint64_t count)
         CHECK(element_at(store, store->count)->value[1] == 0);
         *element_at(store, store->count) = (struct element){{(uint32_t)i, 0, (uint32_t)~i}};
         store->count++;
-        if (i % 1000 == 999) { /* what was put long ago is written to as well */
+        if (i % 1000 == 999) { /* earlier elements are written to as well */
             element_at(store, i / 2)->value[1]++;
         }
     }
@@ -63,7 +63,7 @@ static void elements_leave(const void *self, void *elements, uint64_t count)
     (void)count;
 }
 
-/* Elements in memory or in a file are put after elements in a file or in memory. */
+/* Elements in memory or in a file are appended to elements in a file or in memory. */
 static void store_takes(uint64_t memory, uint64_t other_memory)
 {
     enum { FEW = MANY / 3 };
@@ -81,7 +81,7 @@ static void store_takes(uint64_t memory, uint64_t other_memory)
     ictusi_store_fini(&store);
 }
 
-/* Many at once are zero, and those before them stay. */
+/* Many new elements at once are zero, and earlier ones stay. */
 static void store_grows_at_once(uint64_t memory)
 {
     struct store store;

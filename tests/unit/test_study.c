@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What round trips and offsets say: exact expectations against simulation, lines against truth. */
+/* What round trips and offsets show: exact expectations against simulation, lines against truth. */
 #include "clock/source.h"
 #include "core/random.h"
 #include "core/stats.h"
@@ -44,7 +44,7 @@ static void patience_is_what_simulation_says(void)
     struct rng rng;
     ictusi_random_seed(&rng, 11, 0);
     for (int i = 0; i < SAMPLE; i++) {
-        /* Coarse on purpose: equal values must not count as smaller. */
+        /* Deliberately coarse: equal values must not count as smaller. */
         sample[i] = 1500.0 + floor(-300.0 * log(1.0 - ictusi_random_uniform(&rng)) / 10.0) * 10.0;
     }
     ictusi_stats_sort(sample, SAMPLE);
@@ -81,7 +81,7 @@ static void minimum_of_draws(void)
     double error = 0.0;
     CHECK(!ictus_minimum_excess(values, 3, 1, &error));
     CHECK_NEAR(error, 7.0 / 3.0 - 1.0, 1e-12);
-    /* Two draws: 9 pairs, of which 5 hold a 1, 3 end at 2, 1 at 4. */
+    /* Two draws: of 9 pairs, 5 contain a 1, 3 have the minimum 2, and 1 has 4. */
     CHECK(!ictus_minimum_excess(values, 3, 2, &error));
     CHECK_NEAR(error, (5.0 * 1 + 3.0 * 2 + 1.0 * 4) / 9.0 - 1.0, 1e-12);
     CHECK(!ictus_minimum_excess(values, 3, 1000, &error));
@@ -117,7 +117,7 @@ static void lines_through_points(void)
     CHECK(ictus_straight_fit(times, offsets, 2, &line) == ICTUS_ERR_SAMPLES);
 }
 
-/* A parabola leaves its tangent by a known time. */
+/* A parabola leaves its tangent after a known time. */
 static void lines_hold_so_long(void)
 {
     enum { N = 1000 };
@@ -128,12 +128,12 @@ static void lines_hold_so_long(void)
         times[i] = 0.1 * i;
         offsets[i] = 10.0 * times[i] * times[i];
     }
-    /* A chord over 1 s of 10 t^2 has left by 1000 ns when (t - middle)^2 = 100 or so: 9.5 s. */
+    /* A chord over 1 s of 10 t^2 is off by 1000 ns at about (t - middle)^2 = 100: 9.5 s. */
     CHECK(!ictus_straight_holding(times, offsets, N, 1.0, 1000.0, &holding));
     CHECK_NEAR(holding.median_s, 9.5, 0.3);
     CHECK_NEAR(holding.least_s, 9.5, 0.3);
     CHECK(holding.median_known && holding.lasted > 0 && holding.lasted < holding.lines);
-    /* One stray point ends nothing. */
+    /* A single stray point does not end a line. */
     for (int i = 0; i < N; i++) {
         offsets[i] = i == 500 ? 1e6 : 5.0 * times[i];
     }
@@ -150,7 +150,7 @@ static void lines_hold_so_long(void)
     CHECK(ictus_straight_holding(times, offsets, N, 1.0, 1000.0, NULL) == ICTUS_ERR_ARG);
 }
 
-/* The lines that are tried are bounded: each is followed along all points. */
+/* The number of lines that are tried is limited, because each is followed along all points. */
 static void many_points_take_no_more_lines(void)
 {
     enum { MANY = 100000 };
@@ -167,7 +167,7 @@ static void many_points_take_no_more_lines(void)
     free(times);
 }
 
-/* A line is good by the share of the variance that it explains. */
+/* A line is judged by the share of the variance that it explains. */
 static void lines_are_judged(void)
 {
     static const double times[] = {-3, -1, 1, 3};
@@ -175,7 +175,7 @@ static void lines_are_judged(void)
     static const double level[] = {7, 7, 7, 7};
     struct ictus_straight line;
     CHECK(!ictus_straight_fit(times, offsets, 4, &line));
-    /* Sums of squares: 20 of the times, 26 of the products, 38 of the offsets. */
+    /* Sums of squares: 20 for the times, 26 for the products, 38 for the offsets. */
     CHECK_NEAR(line.slope_ppm, 1.3e-3, 1e-15);
     CHECK_NEAR(line.intercept_ns, 12, 1e-12);
     CHECK_NEAR(line.r2, 1.3 * 26 / 38, 1e-12);
@@ -189,9 +189,9 @@ static void lines_are_judged(void)
 }
 
 /*
- * Offsets jump at 6 s of 11. Lines through two points 1 s apart, from their second point on: those
- * before the jump hold for 5, 4, 3, 2, 1 s, the one across it for 1 s, the others for 4, 3, 2, 1 s,
- * to the end. By product limit 0.37 are left after 4 s, and 0.55 before.
+ * Offsets jump at 6 s of 11. Lines through two points 1 s apart, counted from the second point:
+ * those before the jump hold for 5, 4, 3, 2, 1 s, the one across it for 1 s, and the others for 4,
+ * 3, 2, 1 s, to the end. By the product limit estimator, 0.37 are left after 4 s, and 0.55 before.
  */
 static void lives_are_summed_up(void)
 {
@@ -208,17 +208,17 @@ static void lives_are_summed_up(void)
     /* A single line is all that is known. */
     CHECK(!ictus_straight_holding(times, offsets, 3, 1.5, 1000.0, &h));
     CHECK(h.lines == 1 && h.lasted == 1 && !h.median_known);
-    /* At the tolerance is within it. */
+    /* A deviation equal to the tolerance is within it. */
     CHECK(!ictus_straight_holding(times, offsets, 12, 1.0, 1e6, &h));
     CHECK(h.lines == 10 && h.lasted == 9 && !h.median_known && h.median_s == 10.0);
-    /* One of two left: half of them hold no longer. */
+    /* One of two is left: half of them do not hold longer. */
     CHECK(!ictus_straight_holding(times + 3, offsets + 3, 5, 2.0, 1000.0, &h));
     CHECK(h.lines == 2 && h.lasted == 1 && h.median_known && h.median_s == 1.0);
 }
 
 /*
- * A clock that is told what to show, and what reading it and the kernel's clock takes; the latter
- * counts just that.
+ * A clock that is given what to show, and the cost of reading it and the kernel's clock; the latter
+ * advances by its own cost only.
  */
 enum { COST_NS = 25, KERNEL_COST_NS = 40 };
 
@@ -247,7 +247,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
     return 0;
 }
 
-/* The processors that this process may use, and where it is: 0: on none in particular. */
+/* The processors that this process may use, and the one it is on; 0: on none in particular. */
 static cpu_set_t cpus_allowed;
 static size_t cpu_here, cpus_shut;
 static int hops;
@@ -297,21 +297,21 @@ static struct ictus_source_study probe(int64_t (*show)(int64_t count, int64_t ke
     return found;
 }
 
-/* Ticks of 7 ns, of which a reading takes three to five. */
+/* Ticks of 7 ns; a reading takes three to five of them. */
 static int64_t show_ticks(int64_t count, int64_t kernel_ns)
 {
     (void)kernel_ns;
     return 28 * count + (count % 3 == 1 ? 7 : 0);
 }
 
-/* As many ticks each time: their length cannot be told from it. */
+/* The same number of ticks each time, so their length cannot be determined. */
 static int64_t show_even(int64_t count, int64_t kernel_ns)
 {
     (void)kernel_ns;
     return 21 * count;
 }
 
-/* Goes back a little now and then, and most where the second burst ends. */
+/* It occasionally goes back a little, most at the end of the second burst. */
 static int64_t show_steps(int64_t count, int64_t kernel_ns)
 {
     (void)kernel_ns;
@@ -331,7 +331,7 @@ static int64_t show_nothing(int64_t count, int64_t kernel_ns)
     return 5;
 }
 
-/* Each processor's counter is 5 us behind that of the one before. */
+/* The counter of each processor is 5 us behind that of the previous one. */
 static int64_t show_own(int64_t count, int64_t kernel_ns)
 {
     (void)count;
@@ -360,13 +360,13 @@ static void sources_are_described(void)
     cpus_shut = 9;
     found = probe(show_own);
     CHECK(found.cpus == 3 && hops == 3 && found.reads == (uint64_t)(4 * (burst - 1) + 3));
-    /* From none in particular to 3, then to 4, then by way of 9, which is shut, to 10. */
+    /* From none in particular to 3, to 4, and via 9, which is not allowed, to 10. */
     CHECK(found.backwards == 3 && found.worst_step_ns == 6 * 5000 - COST_NS);
     cpus_shut = 0;
     for (size_t cpu = 1; cpu <= 100; cpu++) {
         CPU_SET(cpu, &cpus_allowed);
     }
-    CHECK(probe(show_even).cpus == 64); /* a large node's are not all visited */
+    CHECK(probe(show_even).cpus == 64); /* on a large node, not all are visited */
     cpus_unknown = true;
     CHECK(probe(show_even).cpus == 1 && hops == 0);
     CHECK(ictus_study_source(NULL, &found) == ICTUS_ERR_ARG);
@@ -385,7 +385,7 @@ static void sources_are_listed(void)
     }
 }
 
-/* Of the algorithm with this place in the list: which choices there are by default. */
+/* The default choices of the algorithm at this place in the list. */
 static const char *usual_choice(size_t algorithm)
 {
     struct ictus_parameter parameter;
@@ -423,7 +423,7 @@ static void specifications_are_checked(void)
     CHECK(ictus_sync_check(NULL, &why) == ICTUS_ERR_ARG);
     CHECK(!ictus_source_check("monotonic", &why));
     CHECK(!ictus_source_check("sim:base=realtime,offset=1s,steps=0,3s", NULL));
-    /* What this machine lacks, or lacks now, may be there where the job runs. */
+    /* What this machine lacks, at least now, may exist where the job runs. */
     CHECK(!ictus_source_check("phc:/does/not/exist", &why));
     CHECK(!ictus_source_check("sim:base=phc:/does/not/exist", &why));
     CHECK(!ictus_source_check("lock:name=nobody", &why));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a median counts as settled: narrow enough, from enough values, and not by a drift. */
+/* When a median counts as settled: narrow enough, from enough values, and without a drift. */
 #include "../check.h"
 #include <ictus/bench.h>
 
@@ -18,7 +18,7 @@ int main(void)
     }
     CHECK(ictus_median_settled(same, MANY, 1e-9));
     CHECK(ictus_median_settled(same, 100, 1e-9) && !ictus_median_settled(same, 99, 1e-9));
-    CHECK(!ictus_median_settled(same, MANY, 0.0)); /* 0: never asked for */
+    CHECK(!ictus_median_settled(same, MANY, 0.0)); /* 0: never requested */
     CHECK(ictus_median_settled(steady, MANY, 0.01));
     CHECK(!ictus_median_settled(steady, MANY, 1e-5));
     CHECK(!ictus_median_settled(drifting, MANY, 0.01));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a traced program's clocks are synchronised again: at each n-th barrier, or in intervals that
- * the root's clock measures, of which it is asked seldom however often the program communicates.
+ * When the clocks of a traced program are synchronised again: at every n-th barrier, or at
+ * intervals on the root's clock. The root is asked rarely, however often the program communicates.
  */
 #include "../check.h"
 
@@ -26,7 +26,7 @@ struct tracer ictusi_tracer;
 
 static int64_t now_ns;
 static int syncs, questions;
-static uint64_t root_says[2]; /* where this is not the root */
+static uint64_t root_says[2]; /* if this is not the root */
 
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's */
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -73,15 +73,15 @@ static void barriers_are_counted(void)
 {
     begin(1, 0.0, 3);
     for (int i = 1; i <= 30; i++) {
-        ictusi_sweep(&recorder, COLL_ALLREDUCE); /* is none */
+        ictusi_sweep(&recorder, COLL_ALLREDUCE); /* not a barrier */
         ictusi_sweep(&recorder, COLL_BARRIER);
         CHECK(syncs == i / 3);
     }
-    CHECK(questions == 0); /* all know by themselves */
+    CHECK(questions == 0); /* all processes know by themselves */
     ictusi_sweep(NULL, COLL_BARRIER);
     ictusi_sweep(NULL, COLL_BARRIER);
     ictusi_sweep(NULL, COLL_BARRIER);
-    CHECK(syncs == 10); /* nothing is recorded at present */
+    CHECK(syncs == 10); /* recording is off at present */
     begin(0, 0.0, 0);
     for (int i = 0; i < 10; i++) {
         now_ns += 1000000000;
@@ -90,7 +90,7 @@ static void barriers_are_counted(void)
     CHECK(syncs == 0 && questions == 0);
 }
 
-/* So many calls, each a while after the one before. @return the longest time without a sync */
+/* Make this many calls at this distance. @return the longest time without a synchronisation */
 static int64_t calls_go_on(int calls, int64_t each_ns)
 {
     int64_t longest = 0;
@@ -104,7 +104,7 @@ static int64_t calls_go_on(int calls, int64_t each_ns)
     return longest;
 }
 
-/* At any steady rate: not before the interval, and a quarter of it late at most. */
+/* At any steady rate: never before the interval is over, and late by at most a quarter of it. */
 static void intervals_are_kept(void)
 {
     static const struct {
@@ -128,18 +128,20 @@ static void intervals_are_kept(void)
     }
 }
 
-/* A program that falls asleep between bursts: the next question does not wait for calls that it
- * made when it was faster, but for four times as many at most. */
+/*
+ * A program pauses between bursts. The next question comes after at most four times as many calls
+ * as at the slower rate, not after the number of the faster one.
+ */
 static void rates_may_change(void)
 {
     begin(0, 0.5, 0);
     (void)calls_go_on(10, 100000000);
-    (void)calls_go_on(1000000, 1000); /* ten calls a second become a million */
+    (void)calls_go_on(1000000, 1000); /* ten calls per second become a million */
     questions = 0;
     const int64_t longest = calls_go_on(2000000, 1000);
     CHECK(longest <= 700000000);
     begin(0, 0.5, 0);
-    ictusi_sweep(&recorder, COLL_BARRIER); /* no time has passed: nothing is known of the rate */
+    ictusi_sweep(&recorder, COLL_BARRIER); /* no time has passed, so the rate is unknown */
     CHECK(questions == 1 && ictusi_tracer.next_check >= 2 && ictusi_tracer.next_check <= 3);
     now_ns += 1000; /* one call in a microsecond: not a million ahead */
     while (questions == 1) {
@@ -149,7 +151,9 @@ static void rates_may_change(void)
     CHECK(ictusi_tracer.next_check - ictusi_tracer.world_calls <= 4 * 3 + 1);
 }
 
-/* Everybody does what the root says at the call that it said, whatever its own clock shows. */
+/*
+ * All processes do what the root decides at the call that it names, whatever their own clocks show.
+ */
 static void others_follow_the_root(void)
 {
     begin(2, 0.5, 0);

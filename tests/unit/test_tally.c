@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Statistics of arrivals against planted truth: files as four processes leave them, on clocks that
- * are seconds apart, become the offsets that were planted, exactly and of the same calls.
+ * Statistics of arrivals against planted truth: from the files of four processes, with clocks that
+ * are seconds apart, the planted offsets are found exactly and for the same calls.
  */
 #include "../check.h"
 
@@ -24,20 +24,20 @@ enum { RANKS = 4, CALLS = 20000, LATE = 2, SIGMA_NS = 300, OTHERS = 37 };
 
 static char directory[4096];
 
-/* Each process's clock is ahead of the global one by so much. */
+/* How far the clock of each process is ahead of the global one. */
 static int64_t clock_ahead(int rank)
 {
     return (int64_t)rank * 1500000000;
 }
 
-/* Rank 2 is late by 10 us in every call, and all jitter. */
+/* Rank 2 is late by 10 us in every call, and all ranks jitter. */
 static int64_t planted(int rank, int64_t call)
 {
     const uint64_t jitter = tally_hash((uint64_t)(call * RANKS + rank)) % 1000;
     return (int64_t)jitter + (rank == LATE ? 10000 : 0);
 }
 
-/* Offsets from the first, as they are to be found. */
+/* The expected offsets from the first arrival. */
 static void truth(int64_t call, int64_t offsets[RANKS])
 {
     int64_t first = INT64_MAX;
@@ -80,8 +80,8 @@ static struct tally_site *site_of(struct tally *t, uint32_t site,
 }
 
 /*
- * An allreduce at one place; every 37th call is a barrier. Rank 3 calls the barrier from two places
- * in turn, as a program may.
+ * An allreduce at one place, except that every 37th call is a barrier. Rank 3 calls the barrier
+ * from two places in turn, as a program may.
  */
 static void write_tally(int rank, int64_t calls)
 {
@@ -108,7 +108,7 @@ static void write_tally(int rank, int64_t calls)
     ictusi_tally_close(&t);
 }
 
-/* A pattern's table against what was planted; calls of the site to those of the communicator. */
+/* Compare a pattern's table with the truth; maps calls of the site to those of the communicator. */
 static void check_table(const struct ictus_arrivals *a, int64_t (*number)(int64_t call))
 {
     int64_t wrong = 0;
@@ -119,11 +119,11 @@ static void check_table(const struct ictus_arrivals *a, int64_t (*number)(int64_
     }
     CHECK(wrong == 0);
     CHECK_NEAR(a->error_ns, 1.96 * sqrt(2.0) * SIGMA_NS,
-               120); /* between two points they cancel in part */
+               120); /* between two points, these partly cancel */
     CHECK(a->ranks == RANKS && a->persistence > 0.9 && a->rank[LATE].last > 0.999);
 }
 
-/* The calls of the allreduce are those that are no 37th. */
+/* The calls of the allreduce are all except every 37th. */
 static int64_t number_of_all(int64_t call)
 {
     return call + (call - 1) / (OTHERS - 1);
@@ -159,7 +159,7 @@ static void check_sample(struct ictus_tallies *tallies)
     CHECK(all->bytes == 8 && all->root == -1);
     CHECK(all->recorded >= TALLY_ROWS / 4 && all->recorded <= TALLY_ROWS);
     check_table(all, number_of_all);
-    /* Over the whole run: the mean of so many uniform places is within 5 standard errors. */
+    /* Over the whole run: the mean of this many uniform values is within 5 standard errors. */
     double mean = 0;
     int64_t pairs = 0;
     for (int64_t i = 0; i < all->recorded; i++) {
@@ -167,7 +167,7 @@ static void check_sample(struct ictus_tallies *tallies)
         pairs += i > 0 && all->calls[i] == all->calls[i - 1] + 1;
     }
     CHECK_NEAR(mean, CALLS / 2.0, 5.0 * CALLS / sqrt(12.0) / sqrt((double)all->recorded / 2));
-    CHECK(pairs > all->recorded / 4); /* each kept call's next */
+    CHECK(pairs > all->recorded / 4); /* the call after each kept call */
     CHECK_NEAR(all->rank[0].autocorrelation, 0, 0.5);
     CHECK_NEAR(all->duration_s, 20000e-9 - 10500e-9, 700e-9);
     const struct ictus_arrivals *barrier = find(&list, "barrier");
@@ -191,7 +191,7 @@ static void check_recent(struct ictus_tallies *tallies)
     ictus_arrivals_list_free(&list);
 }
 
-/* A process is far behind the others, one has left half a file: what all have is found. */
+/* One process is far behind, and another has left half a file: what all of them have is found. */
 static void check_uneven(void)
 {
     char path[4200];
@@ -227,8 +227,8 @@ static int64_t rows_of(struct ictus_tallies *tallies, int64_t most)
 }
 
 /*
- * Four calls, two of which share the largest height: no table is empty. One that a process began
- * two hours after the others is left out.
+ * Four calls, two of which share the largest height, so no table is empty. A call that a process
+ * began two hours after the others is left out.
  */
 static void check_few(void)
 {
@@ -257,7 +257,7 @@ static void check_few(void)
     ictus_tallies_close(tallies);
 }
 
-/* More places than there is room for, and what is no such file. */
+/* More places than there is room for, and a file of another kind. */
 static void check_bounds(void)
 {
     char path[4200];

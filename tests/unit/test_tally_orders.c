@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A row of statistics, which ictus arrivals --follow reads while the program writes it, under every
- * order of memory that C11 allows (orders.h): the tracer's own code runs with its atomic operations
+ * memory order that C11 allows (orders.h). The tracer's own code runs, with its atomic operations
  * replaced.
  */
 #define ORDERS_PLACES 4 /* the words of a row */
@@ -29,7 +29,9 @@ _Static_assert(sizeof(struct tally_row) == ORDERS_PLACES * sizeof(uint64_t), "th
 
 static struct tally_row row_memory;
 
-/* @return how many ways end with words of different calls; the first is enough */
+/*
+ * @return the number of runs that end with words of different calls; the search ends at the first
+ */
 static int count_torn(enum weakness weakness, bool seen[WRITTEN + 1])
 {
     int torn = 0;
@@ -57,7 +59,7 @@ int main(void)
     for (int k = 0; k <= WRITTEN; k++) {
         CHECK(seen[k]); /* 0: no row, or one that is being written */
     }
-    /* Nothing in it is there for nothing: else this test could not fail. */
+    /* Each part is needed; otherwise this test could not fail. */
     CHECK(count_torn(NO_WRITERS_FENCE, seen) > 0);
     CHECK(count_torn(NO_READERS_FENCE, seen) > 0);
     CHECK(count_torn(NO_RELEASE, seen) > 0);

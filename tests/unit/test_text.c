@@ -20,7 +20,7 @@ static void quantities(void)
     CHECK_NEAR(x, -3.2, 1e-12);
     CHECK(!ictus_parse_ratio("12.5ppm", &x));
     CHECK_NEAR(x, 12.5e-6, 1e-15);
-    /* A limit that is written in another unit is that limit, not a neighbour of it. */
+    /* A limit in another unit is the same limit, not a value next to it. */
     static const struct {
         const char *text;
         double seconds;
@@ -59,7 +59,7 @@ static void nearest_names(void)
     static const char *const words[] = {"root", "lor", "bool", "max", NULL};
     CHECK(!ictus_nearest("foo", words));
     CHECK_STR(ictus_nearest("mx", words), "max");
-    CHECK_STR(ictus_nearest("mxa", words), "max"); /* two letters exchanged are one mistake */
+    CHECK_STR(ictus_nearest("mxa", words), "max"); /* two exchanged letters are one mistake */
     char endless[5000];
     memset(endless, 'm', sizeof(endless) - 1);
     endless[sizeof(endless) - 1] = '\0';
@@ -143,7 +143,7 @@ static void lines_break_at_blanks(void)
     CHECK(ictus_text_fit("end  ", 80) == 3);
 }
 
-/* Each code has words of its own; what is no code is said to be unknown, on either side. */
+/* Each code has a text of its own; other numbers are reported as unknown, on either side. */
 static void errors_have_names(void)
 {
     const int last = ICTUS_ERR_CORRUPT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables and remarks keep to 80 columns without losing anything. */
+/* Tables and remarks keep to 80 columns without losing content. */
 #include "main/text_table.h"
 
 #include "../check.h"
@@ -40,7 +40,7 @@ static void columns_are_as_wide_as_their_cells(void)
     CHECK_STR(printed, "# name   us\n# a    12.5\n");
 }
 
-/* Keys alone are a table, too. */
+/* A table may have keys only. */
 static void keys_alone_are_printed(void)
 {
     struct text_table t;
@@ -58,7 +58,7 @@ static void keys_alone_are_printed(void)
     CHECK_STR(printed, "site\nmain\n");
 }
 
-/* A name of 60 characters in a table of 50 more: it has a line of its own. */
+/* A name of 60 characters in a table of 50 more gets a line of its own. */
 static void long_names_give_way(void)
 {
     struct text_table t;
@@ -78,7 +78,7 @@ static void long_names_give_way(void)
     CHECK(strstr(printed, "0007\n") && strstr(printed, " 0000000003 0000000004\n"));
 }
 
-/* More numbers than a line holds: blocks, each with the key. */
+/* If there are more numbers than fit on a line, they are printed in blocks, each with the key. */
 static void wide_tables_break_into_blocks(void)
 {
     struct text_table t;
@@ -103,7 +103,7 @@ static void wide_tables_break_into_blocks(void)
     CHECK(strstr(printed, "0.00000") && strstr(printed, "1.00019\n"));
 }
 
-/* Where the keys alone fill a line, they give way to one more column at least. */
+/* Keys that fill a line by themselves make room for at least one more column. */
 static void long_keys_give_way(void)
 {
     struct text_table t;
@@ -123,7 +123,7 @@ static void long_keys_give_way(void)
     CHECK(strstr(printed, "0000000000") && strstr(printed, "0000000011\n"));
 }
 
-/* A table of one row whose columns have these widths; those that are positive hold text. */
+/* Print a table of one row with columns of these widths; positive ones are text. */
 static void print_widths(size_t keys, int count, const int *widths, const char *prefix)
 {
     struct text_table t;
@@ -146,7 +146,9 @@ static int lines_printed(void)
     return lines;
 }
 
-/* A line holds 80 characters with its prefix: what needs one more gives way, what does not stays.
+/*
+ * A line has 80 characters including its prefix: a text that needs one more is moved, and one that
+ * fits stays.
  */
 static void lines_are_used_up(void)
 {
@@ -158,7 +160,8 @@ static void lines_are_used_up(void)
     CHECK(longest_line(printed) == 80 && lines_printed() == 2);
     print_widths(1, 3, (int[]){20, -30, -27}, "# ");
     CHECK(longest_line(printed) <= 80 && lines_printed() == 3);
-    /* Numbers do not give way: a block takes as many as fit, a bare prefix stands between blocks.
+    /*
+     * Numbers are never shortened: a block has as many as fit, and a bare prefix separates blocks.
      */
     print_widths(1, 3, (int[]){-20, -30, -28}, "");
     CHECK(longest_line(printed) == 80 && lines_printed() == 2);
@@ -166,7 +169,7 @@ static void lines_are_used_up(void)
     CHECK(longest_line(printed) <= 80 && lines_printed() == 5 && strstr(printed, "\n\n"));
     print_widths(1, 3, (int[]){-20, -30, -27}, "# ");
     CHECK(longest_line(printed) <= 80 && lines_printed() == 5 && strstr(printed, "\n#\n# "));
-    /* Of the same width, but in characters of two bytes. */
+    /* The same width, but with characters of two bytes. */
     struct text_table t;
     text_table_init(&t, 1);
     text_table_column(&t, "\303\244\303\266\303\274", true);
@@ -177,8 +180,7 @@ static void lines_are_used_up(void)
     CHECK_STR(printed, "\303\244\303\266\303\274 us\nabc  1\n");
 }
 
-/* The widest text gives way, wherever it stands, and none that is narrower before it is as narrow.
- */
+/* The widest text is moved, wherever it is, and not a narrower one before it. */
 static void widest_text_gives_way(void)
 {
     print_widths(1, 4, (int[]){-5, 20, 50, -10}, "");
@@ -189,7 +191,7 @@ static void widest_text_gives_way(void)
     print_widths(1, 4, (int[]){50, 20, -10, -5}, "");
     CHECK(strstr(printed, "\n00000000000000000000000000000000000000000000000000\n"));
     CHECK(strstr(printed, " 00000000000000000001 0000000002 00003\n") && lines_printed() == 3);
-    /* It stays on its line where the line has room for all of it, else it has one of its own. */
+    /* It stays on its line if there is room for all of it, and else gets a line of its own. */
     print_widths(1, 3, (int[]){-5, 72, -10}, "# ");
     CHECK(lines_printed() == 3 && longest_line(printed) == 80);
     print_widths(1, 3, (int[]){-5, 73, -10}, "# ");
@@ -198,14 +200,14 @@ static void widest_text_gives_way(void)
     CHECK(lines_printed() == 4 && strstr(printed, "\n# 00000\n# 000000"));
     print_widths(1, 2, (int[]){90, -10}, "");
     CHECK(lines_printed() == 3 && longest_line(printed) == 90);
-    /* Nine characters of a text are left: where that is not enough, there are two blocks. */
+    /* Nine characters are left for a text; if that is not enough, there are two blocks. */
     print_widths(1, 4, (int[]){-5, 20, -30, -33}, "");
     CHECK(lines_printed() == 3 && longest_line(printed) <= 80);
     print_widths(1, 4, (int[]){-5, 20, -30, -34}, "");
     CHECK(lines_printed() == 5 && longest_line(printed) <= 80);
 }
 
-/* Without a key each column comes once; a table may have one column, or none. */
+/* Without a key each column is printed once; a table may have one column or none. */
 static void odd_tables_are_printed(void)
 {
     struct text_table t;
@@ -226,7 +228,7 @@ static void odd_tables_are_printed(void)
     text_table_init(&t, 0);
     print_table(&t, "# ");
     CHECK_STR(printed, "");
-    text_table_init(&t, 1); /* more columns than there is room for are left out */
+    text_table_init(&t, 1); /* columns beyond the limit are left out */
     for (int i = 0; i <= TABLE_COLUMNS_MAX; i++) {
         text_table_column(&t, "t", false);
     }
@@ -253,7 +255,8 @@ static void remarks_break_between_words(void)
     memset(printed, 0, sizeof printed);
     out = fmemopen(printed, sizeof printed - 1, "w");
     REQUIRE(out);
-    remark_print(out, "%038d %039d", 1, 2); /* a line of 80 characters, and one of one more */
+    /* A line of 80 characters, and one that is longer by one. */
+    remark_print(out, "%038d %039d", 1, 2);
     remark_print(out, "%038d %040d", 3, 4);
     (void)fclose(out);
     CHECK(longest_line(printed) == 80 && lines_printed() == 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two clocks read one after the other: what may be wrong is half of what reading them took. */
+/* Two clocks read one after the other: the possible error is half of the time that this takes. */
 #include "clock/counter.h"
 #include "page/timebase.h"
 
@@ -20,17 +20,18 @@
 enum { RATE_PPM = 300, READ_NS = 40, EPOCH_S = 1800000000 };
 enum { CALLS = 16, QUICK_CALL = 5, QUICK_TICKS = 20000, SLOW_TICKS = 200000 };
 
-/* Who answers for the kernel, and the truth about it. */
+/* What answers for the kernel, and the truth about it. */
 static struct {
     enum { KERNEL, SCRIPT, TICKS, CALLED } by;
     /* SCRIPT: each reading takes a while, and the system's clock is steered by RATE_PPM. */
     struct rng rng;
     int64_t now;
-    int64_t step_ns;     /* how far the system's clock was set */
-    int preempted;       /* one reading in so many takes 5 ms; 0: none */
-    clockid_t last[2];   /* the clocks of the two latest readings, the latest one last */
-    int64_t read_at[2];  /* when these were */
-    int64_t least_width; /* of CLOCK_REALTIME between two CLOCK_MONOTONIC_RAW, so far */
+    int64_t step_ns;    /* how far the system's clock has been set */
+    int preempted;      /* one in this many readings takes 5 ms; 0: none */
+    clockid_t last[2];  /* the clocks of the two latest readings, the latest one last */
+    int64_t read_at[2]; /* the times of these */
+    /* Between two readings of CLOCK_MONOTONIC_RAW around CLOCK_REALTIME, so far. */
+    int64_t least_width;
     /* CALLED: when each call began and ended. */
     uint64_t began[CALLS], ended[CALLS];
     int calls;
@@ -69,7 +70,7 @@ static int64_t script_read(clockid_t id)
 }
 
 #if defined(__x86_64__)
-/* A kernel of whose clock four ticks make a nanosecond. */
+/* A kernel clock with four ticks per nanosecond. */
 static int64_t ticks_read(void)
 {
     return (int64_t)(__rdtsc() / 4);
@@ -116,7 +117,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return 0;
 }
 
-static const char *kernel_keeps_time_by; /* NULL: as it says itself */
+static const char *kernel_keeps_time_by; /* NULL: as the kernel itself says */
 
 FILE *fopen(const char *path, const char *mode)
 {
@@ -138,18 +139,18 @@ static void script_begin(uint64_t seed, int preempted)
     ictusi_random_seed(&kernel.rng, seed, 1);
 }
 
-/* How wrong the timebase is about an instant so many ns from now, in ns of CLOCK_MONOTONIC_RAW. */
+/* The error of the timebase for an instant this many ns from now, in ns of CLOCK_MONOTONIC_RAW. */
 static double base_error(const struct timebase *base, int64_t from_now)
 {
     const int64_t raw = kernel.now + from_now;
     const int64_t error = ictusi_timebase_raw(base, real_at(raw)) - raw;
-    /* And the way back undoes it, but for the square of the rate. */
+    /* The inverse restores the instant, except for the square of the rate. */
     CHECK(llabs(ictusi_timebase_real(base, raw + error) - real_at(raw)) <=
           1 + llabs(from_now) / 10000000);
     return fabs((double)error);
 }
 
-/* Of several sandwiches the narrowest is taken, and it says how wrong the pair may be. */
+/* The narrowest of several sandwiches is used, and it states the possible error of the pair. */
 static void pairs_are_as_good_as_their_width(void)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -158,13 +159,15 @@ static void pairs_are_as_good_as_their_width(void)
         kernel.least_width = INT64_MAX;
         CHECK(ictusi_timebase_read(&base) == 0);
         CHECK_NEAR(base.width_ns, kernel.least_width, 0);
-        /* Without a rate yet: some readings of 5 ms, between two of which 300 ppm are 1.5 us. */
+        /* Without a rate: some readings take 5 ms, during which 300 ppm amount to 1.5 us. */
         const double age_ns = (double)(kernel.now - base.raw);
         CHECK(base_error(&base, 0) <= base.width_ns / 2 + 1 + RATE_PPM * 1e-6 * age_ns);
     }
 }
 
-/* Once half a second has passed, the rate between the two clocks is known, and steps leave it so.
+/*
+ * Once half a second has passed, the rate between the two clocks is known, and steps do not change
+ * it.
  */
 static void rates_are_learned(void)
 {
@@ -173,7 +176,7 @@ static void rates_are_learned(void)
     for (int i = 0; i < 40; i++) {
         kernel.step_ns += i == 20 ? 10000000 : 0;
         CHECK(ictusi_timebase_read(&base) == (i == 20 ? TIMEBASE_STEPPED : 0));
-        /* 0.2 ppm of a tenth of a second, and half a sandwich; 30 us without a rate. */
+        /* 0.2 ppm of a tenth of a second plus half a sandwich; 30 us without a rate. */
         if (i >= 5) {
             CHECK(base_error(&base, 100000000) < 100);
             CHECK(base_error(&base, -100000000) < 100);
@@ -183,7 +186,9 @@ static void rates_are_learned(void)
     CHECK(base.stepped == 1 && base.suspended == 0);
 }
 
-/* A process that is preempted between two readings has seen no step; steps are seen all the same.
+/*
+ * A process that is preempted between two readings reports no step; true steps are reported all the
+ * same.
  */
 static void preemptions_are_no_steps(void)
 {
@@ -204,7 +209,7 @@ static void preemptions_are_no_steps(void)
     CHECK(stepped == 600);
 }
 
-/* The pair is read in the quickest call, and its ticks are of the instant in the middle of it. */
+/* The pair comes from the quickest call, and its ticks are those in the middle of that. */
 static void counter_pairs_are_the_tightest(void)
 {
     bool good = false;
@@ -219,7 +224,7 @@ static void counter_pairs_are_the_tightest(void)
     CHECK(good);
 }
 
-/* A tick is as long as the kernel's clock says; nothing is said before that can be told. */
+/* The length of a tick comes from the kernel's clock, and is not reported before it is known. */
 static void ticks_have_a_length(void)
 {
     memset(&kernel, 0, sizeof(kernel));
@@ -232,7 +237,7 @@ static void ticks_have_a_length(void)
     CHECK_NEAR(ictusi_counter_tick_ns(&then), 0.25, 0.0025);
 }
 
-/* Two processes share a counter only if the kernel itself keeps time by it. */
+/* Two processes share a counter only if the kernel itself uses it to keep time. */
 static void trust_is_the_kernels(void)
 {
     kernel.by = KERNEL;
@@ -248,7 +253,7 @@ static void trust_is_the_kernels(void)
     CHECK((trusted != 0) <= ictusi_counter_invariant());
 }
 
-/* Instants of two parts are joined where they are instants, and differences near them fit, too. */
+/* Instants in two parts are combined if they are valid, and differences near them also fit. */
 static void stamps_are_joined(void)
 {
     static const int64_t most_s = INT64_MAX / 1000000000 - 3600;

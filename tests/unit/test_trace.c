@@ -64,7 +64,7 @@ static void test_full_table(void)
     ictusi_table_fini(&table);
 }
 
-/* Threads with a key each that all belong into one bucket: none gets another one's value. */
+/* Threads with keys that all belong to one bucket: none gets the value of another. */
 enum { WORKERS = 4, TURNS = 4000 };
 
 struct worker {
@@ -113,7 +113,9 @@ static void test_timeline(void)
 {
     struct timeline_point *points = calloc(4, sizeof(*points));
     REQUIRE(points);
-    /* 1000 ns gained in a second, then 3000 in the next; a point that stands still is left out. */
+    /*
+     * 1000 ns gained in one second and 3000 in the next; a point that does not advance is left out.
+     */
     points[0] = (struct timeline_point){.local = 0, .global = 500, .slope = 2e-6, .sigma_ns = 5};
     points[1] = (struct timeline_point){.local = 1000000000, .global = 1000001500};
     points[2] = (struct timeline_point){.local = 1000000000, .global = 1000001500};
@@ -131,11 +133,14 @@ static void test_timeline(void)
     double bound = 0.0;
     ictusi_timeline_error(&t, 0, 2000000000, &sigma, &bound);
     CHECK_NEAR(sigma, 9.0, 1e-12);
-    CHECK(bound >= 100000.0); /* 200 ppm over half a second */
+    CHECK(bound >= 100000.0); /* 200 ppm during half a second */
     ictusi_timeline_free(&t);
 }
 
-/* A process that reads the reference's own source cannot drift away from it: no bound at all. */
+/*
+ * A process that reads the reference's own source cannot drift from it, so there is no bound at
+ * all.
+ */
 static void test_timeline_exact(void)
 {
     struct timeline_point *points = calloc(2, sizeof(*points));
@@ -152,8 +157,8 @@ static void test_timeline_exact(void)
 }
 
 /*
- * Beyond the first and the last synchronisation errors grow as that one's fit says, and bounds by
- * what oscillators may drift: 200 ppm.
+ * Before the first and after the last synchronisation, errors grow as its fit says, and bounds by
+ * the possible drift of oscillators: 200 ppm.
  */
 static void test_timeline_ends(void)
 {
@@ -182,14 +187,14 @@ static void test_timeline_ends(void)
             CHECK_NEAR(bound, bound_ns[end] + 2e5 * away_s, 1e-6);
         }
     }
-    /* At both ends what each says; half way half of each, which is one error or two. */
+    /* Each end has its own error; half way it is half of each, combined as one error or as two. */
     CHECK_NEAR(ictusi_timeline_sigma(&t, 0), 5, 1e-9);
     CHECK_NEAR(ictusi_timeline_sigma(&t, s), 9, 1e-9);
     CHECK_NEAR(ictusi_timeline_sigma(&t, s / 2), sqrt((7.0 * 7 + 2.5 * 2.5 + 4.5 * 4.5) / 2), 1e-9);
     ictusi_timeline_free(&t);
 }
 
-/* A clock that jumps between two synchronisations: its times say so. */
+/* A clock that jumps between two synchronisations: its times show it. */
 static void test_timeline_step(void)
 {
     struct timeline_point *points = calloc(3, sizeof(*points));
@@ -200,7 +205,7 @@ static void test_timeline_step(void)
     struct timeline t = ictusi_timeline_make(points, 3);
     CHECK(t.count == 3);
     CHECK_NEAR(t.jump_ns, 1002500.0, 1.0);
-    CHECK(ictusi_timeline_map(&t, 1000000000) == 1000001500); /* the line before holds */
+    CHECK(ictusi_timeline_map(&t, 1000000000) == 1000001500); /* the earlier line applies */
     CHECK(ictusi_timeline_map(&t, 2500000000) == 2499000000);
     double sigma = 0.0;
     double bound = 0.0;
@@ -212,7 +217,7 @@ static void test_timeline_step(void)
 
 enum { MANY = 20 };
 
-/* A drift that grows steadily, as of a machine that warms up: 10 ns per s in each second. */
+/* A drift that grows steadily, as while a machine warms up: 10 ns per s in each second. */
 static int64_t warming(int64_t local)
 {
     const double s = (double)local * 1e-9;
@@ -256,11 +261,11 @@ static void test_timeline_smooth(void)
     ictusi_timeline_error(&t, 50000000000, 60000000000, &sigma, &bound);
     CHECK(sigma >= ictusi_timeline_sigma(&t, 55000000000));
     ictusi_timeline_free(&t);
-    /* No point leaves its bound: lines then. */
+    /* If no point has room to move within its bound, lines are used. */
     t = warming_timeline(0, -1);
     CHECK(off_between(&t, 2, MANY - 3) > 100.0);
     ictusi_timeline_free(&t);
-    /* A bad synchronisation stays where it is, and blurs none but its neighbours. */
+    /* A bad synchronisation stays where it is, and affects only its neighbours. */
     t = warming_timeline(10000, 2);
     CHECK_NEAR((double)ictusi_timeline_map(&t, 20000000000), (double)warming(20000000000) + 5000,
                0.5);
@@ -270,7 +275,7 @@ static void test_timeline_smooth(void)
 
 static void test_scale(void)
 {
-    /* A third of a nanosecond a tick, near what an up-time of months gives. */
+    /* A third of a nanosecond per tick, at a count like that after months of uptime. */
     const struct tick_scale scale = {TICKS_TSC, UINT64_C(70000000000000000), 1000,
                                      (UINT64_C(1) << TICK_SHIFT) / 3};
     CHECK_NEAR(ticks_to_ns(&scale, UINT64_C(70000000000000000) + 3000000000), 1000001000.0, 1.0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands that read what a tracer wrote: what they ask for, what they tell of it, and how they
- * end. */
+/* Commands that read what a tracer wrote: what they request, what they report, and how they end. */
 #include "main/command.h"
 #include "main/interrupt.h"
 #include "main/progress.h"
@@ -22,7 +21,7 @@
 extern const struct command command_arrivals, command_check, command_export, command_profile,
     command_recover, command_trace_skew, command_waits;
 
-/* What the library is asked for, and answers. */
+/* The requests to the library, and its answers. */
 static struct {
     int recover, open, begun, ended, kept, closed, reads, interrupted, puts, keeps;
     struct ictus_trace_summary summary;
@@ -146,7 +145,7 @@ int __wrap_ictus_trace_recover(const char *directory, const struct ictus_trace_r
     return world.recover ? ictus_because(why, world.recover, "not recovered") : ICTUS_OK;
 }
 
-/* Two call sites on three ranks: one where rank 1 is late, one of noise. */
+/* Two call sites on three ranks: at one of them rank 1 is late, and the other has noise only. */
 static void sites_fill(struct ictus_arrivals_list *list)
 {
     list->count = world.empty ? 0 : 2;
@@ -192,7 +191,7 @@ int __wrap_ictus_tallies_read(struct ictus_tallies *tallies, int recent, int64_t
     world.recent = recent;
     world.rows = rows;
     *state = world.state;
-    /* A job that ends, or is killed, at the second look. */
+    /* A job that ends, or is killed, at the second reading. */
     state->stage = world.reads++ ? world.state.stage : ICTUS_TALLIES_RUNNING;
     sites_fill(list);
     return ICTUS_OK;
@@ -217,7 +216,7 @@ int __wrap_ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arr
 static struct captured told;
 static char errors[1024];
 
-/* Run a command with a line of words. What it printed is in `told` and `errors`. */
+/* Run a command with a line of words. Its output is in `told` and `errors`. */
 static int words_run(const struct command *command, const char *line)
 {
     static long double options[64];
@@ -247,7 +246,7 @@ static int words_run(const struct command *command, const char *line)
     return code;
 }
 
-/* Whoever works on an archive is watched until that is over, however it ends. */
+/* Work on an archive is watched until it is over, however it ends. */
 static void work_is_watched_to_its_end(void)
 {
     static const struct {
@@ -320,7 +319,7 @@ static void arrivals_are_told(void)
     REQUIRE(file && fclose(file) == 0);
     CHECK(words_run(&command_arrivals, "word --instances=7") == EXIT_OK && world.rows == 7);
     CHECK(world.begun == 1 && world.ended == 1 && world.kept == 1 && world.keeps == 2);
-    told_is("", table, ""); /* an archive is no file that a benchmark replays */
+    told_is("", table, ""); /* an archive is not a file that a benchmark can replay */
     CHECK_STR(errors, "");
     world.left = (struct ictus_arrivals_left){.incomplete = 1, .muted = 2};
     CHECK(words_run(&command_arrivals, "word --site=late -o patterns") == EXIT_OK);
@@ -347,7 +346,7 @@ static void arrivals_are_told(void)
     (void)unlink("word/traces.otf2");
 }
 
-/* What a job that runs has kept so far. */
+/* The statistics that a running job has kept so far. */
 static void jobs_are_told(void)
 {
     world.state = (struct ictus_tallies_state){.processes = 4, .missing = 0};
@@ -383,7 +382,7 @@ static void jobs_are_followed(void)
     CHECK(words_run(&command_arrivals, "word --follow") == EXIT_INTERRUPTED && world.reads == 0);
     CHECK(world.closed == 1);
     world.interrupted = 0;
-    world.open = ICTUS_ERR_IO; /* a directory of something else is a wrong word */
+    world.open = ICTUS_ERR_IO; /* a directory with other contents is a wrong argument */
     CHECK(words_run(&command_arrivals, "word --follow") == EXIT_USAGE);
     CHECK(words_run(&command_arrivals, "word --follow -o file") == EXIT_USAGE && world.reads == 0);
     CHECK(strstr(failure, "--follow writes no file"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is printed of reports about archives: sentences, tables, and the lines of ictus waits. */
+/* Printed reports about archives: sentences, tables, and the lines of ictus waits. */
 #include "main/command.h"
 #include "main/results.h"
 #include "traces/trace_text.h"
@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-/* The job, as a test wants it. */
+/* The simulated job. */
 static int job_rank, job_size = 1, agreed;
 
 int command_rank(void)
@@ -38,7 +38,7 @@ json_t *header_create(const struct header_facts *facts)
 
 static struct captured told;
 
-/* JSON that is written with ' for ". */
+/* JSON written with ' instead of ". */
 static json_t *report_of(const char *text)
 {
     char copy[4096];
@@ -73,7 +73,7 @@ static void prints(void (*print)(const json_t *report), const char *text, const 
 #define SIZES                                                                                      \
     "'archive': 'run', 'events': 9, 'locations': 2, 'nodes': 2, 'messages': 3, 'collectives': 0, "
 
-/* One is not told as many, and what was recorded only where it differs. */
+/* Singular and plural are used correctly, and recorded values are given only where they differ. */
 static void checks_are_told_in_words(void)
 {
     prints(trace_words_print,
@@ -161,7 +161,9 @@ static void corrections_are_told_in_words(void)
            "new, written now, has no violation of the clock condition.\n\n");
 }
 
-/* What is zero, or the same as recorded, is not repeated; rows with violations come first. */
+/*
+ * Zeros and values that equal the recorded ones are not repeated; rows with violations come first.
+ */
 static void members_are_told_once(void)
 {
     prints(trace_text_print,
@@ -198,7 +200,7 @@ static void members_are_told_once(void)
     CHECK(strncmp(told.text, "\nrows\n    n violations\n  120          1\n  121          1\n  100",
                   62) == 0);
     CHECK(strstr(told.text, "  117          0\n  and 2 more; see --format=json\n"));
-    /* Words before members, where there are words; a single row that is left out. */
+    /* Texts come before members; a single row that is left out. */
     prints(trace_text_print,
            "{'type': 'check', 'archive': 'a', 'rows': [{'a': 1, 'b': 2, 'c': 3}]}",
            "a: 0 events of 0 locations on 0 nodes, 0 messages, 0 collectives.\n"
@@ -248,7 +250,7 @@ static void reports_are_put(void)
     CHECK(strncmp(found, lines, strlen(lines) - 8) == 0 && strlen(found) == strlen(lines) - 8);
     (void)unlink(path);
     CHECK(agreed == 0);
-    job_size = 2; /* all of them learn whether the first one could write */
+    job_size = 2; /* all ranks learn whether the first one could write */
     put(TRACE_FORMAT_TEXT, NULL, "{'n': 1}", "n                                1\n");
     job_rank = 1;
     put(TRACE_FORMAT_TEXT, path, "{'n': 1}", "");
@@ -264,7 +266,7 @@ static void reports_are_put(void)
     CHECK(strstr(why.text, "cannot write") && strstr(why.text, "/report"));
 }
 
-/* Waits of all kinds, what caused them, and where the path and the collectives were. */
+/* Waits of all kinds, their causes, and where the critical path and the collectives were. */
 static const char blamed[] =
     "[{'type': 'waits', 'archive': 'run', 'processes': 2, 'nodes': 1, 'wall_s': 0.5, "
     "'rank_time_s': 2, 'decidable': 0.875, 'sigma_source': 'messages', 'clock_sigma_ns': 1000, "
@@ -292,7 +294,7 @@ static const char blamed[] =
     "'c', 'time_s': 1, 'verdict': 'transfer'}, {'type': 'collective-site', 'site': 'd', "
     "'time_s': 0.5, 'verdict': 'mixed'}]";
 
-/* How sure a share is, and of whose clocks' errors that comes. */
+/* The uncertainty of a share, and which clocks it comes from. */
 static void waits_are_told_with_their_errors(void)
 {
     prints(waits_text_print, blamed,
@@ -330,7 +332,7 @@ static void unknown_clocks_are_told(void)
            "their errors.\n");
 }
 
-/* The largest six, of equals those that come first in the table of states; three causes. */
+/* The six largest; equal ones in the order of the table of states; three causes. */
 static void largest_waits_are_told(void)
 {
     prints(waits_text_print,
@@ -369,7 +371,7 @@ static void largest_waits_are_told(void)
            "  e                                      1 s    0 % ± 0    skew\n");
 }
 
-/* Of two shares that are the same the first; a head that needs two lines; one that is left out. */
+/* The first of two equal shares; a header that needs two lines; one that is left out. */
 static void long_heads_are_broken(void)
 {
     prints(waits_text_print,

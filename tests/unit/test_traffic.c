@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tracer says that a collective moves, by what MPI defines of it: for each operation, at
- * the root and elsewhere, in place, within a communicator and between two; and from whom.
+ * What the tracer says that a collective moves, as MPI defines it: for each operation, at the root
+ * and elsewhere, in place, within a communicator and between two; and from which ranks.
  *
- * The tracer's own code runs without MPI: a datatype is as large as the test says.
+ * The tracer's own code runs without MPI; the size of a datatype is what the test says.
  */
 #include "../check.h"
 
@@ -30,7 +30,7 @@ static int model_type_size(MPI_Datatype type, MPI_Count *bytes)
     return MPI_SUCCESS;
 }
 
-/* The recorder knows its communicator: nobody has to look for it. */
+/* The recorder knows its communicator, so no lookup is needed. */
 struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
 {
     (void)r;
@@ -85,7 +85,7 @@ static const int counts_in[] = {10, 20, 30};
 static const MPI_Count large_in[] = {10, 20, 30};
 static char buffers[2];
 
-/* Five ints go out, seven chars come in; as arrays 1, 2, 3 and 10, 20, 30. */
+/* Five ints are sent and seven chars received; as arrays 1, 2, 3 and 10, 20, 30. */
 static struct coll_args args_of(int root)
 {
     return (struct coll_args){
@@ -126,7 +126,10 @@ static void rooted_ones(void)
     expect(COLL_SCATTER, -1, 1, &in_place, 60, 0);
 }
 
-/* Four processes on the other side: the root has them all, its own group takes no part. */
+/*
+ * Four processes in the other group: the root exchanges with all of them, and its own group does
+ * not take part.
+ */
 static void rooted_between_groups(void)
 {
     const struct coll_args root = args_of(MPI_ROOT);
@@ -187,7 +190,7 @@ static void reductions(void)
     expect(COLL_REDUCE_SCATTER_BLOCK, -1, 1, &args, 84, 28);
 }
 
-/* Negative counts are MPI's to refuse, arguments that are missing nobody's. */
+/* Negative counts are refused by MPI, and missing arguments are ignored. */
 static void what_is_not_there(void)
 {
     static const MPI_Datatype types[] = {MPI_INT, MPI_INT, MPI_INT};
@@ -205,7 +208,7 @@ static void what_is_not_there(void)
     expect(COLL_ALLTOALLV, -1, 0, &args, 0, 0);
 }
 
-/* A bit for each rank that data comes from, this process left out. */
+/* One bit for each rank that data comes from, except this process. */
 static void senders_are_told(void)
 {
     enum { MANY = 130 };
@@ -218,7 +221,7 @@ static void senders_are_told(void)
     (void)call_noted(COLL_ALLTOALLV, &comm, &args);
     CHECK(record_kind(window[0]) == RECORD_SENDERS && record_words(window[0]) == 4);
     CHECK(window[1] == (UINT64_C(1) << 63 | 1) && window[2] == 0 && window[3] == 2);
-    comm.remote = 64; /* of the other group 64 is somebody else */
+    comm.remote = 64; /* rank 64 of the other group is another process */
     (void)call_noted(COLL_ALLTOALLV, &comm, &args);
     CHECK(record_words(window[0]) == 2 && window[1] == (UINT64_C(1) << 63 | 1));
     comm.remote = -1;
@@ -249,7 +252,7 @@ static void roots_are_told(void)
     }
 }
 
-/* Processes of another job, or no communicator at all: nothing is recorded. */
+/* Processes of another job, or no communicator: nothing is recorded. */
 static void foreign_ones_are_left_out(void)
 {
     struct trace_comm comm = {.id = 5, .rank = 1, .size = RANKS, .remote = -1, .foreign = true};
@@ -267,14 +270,17 @@ static void foreign_ones_are_left_out(void)
     ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 1);
     CHECK(r.pos > window && record_small(window[0]) == COLL_CREATE_HANDLE);
     r.pos = window;
-    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 0); /* of no dimension: nobody need wait */
+    /* Without dimensions: nobody needs to wait. */
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 0);
     CHECK(r.pos == window);
     comm.remote = 2;
     ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 1);
     CHECK(r.pos == window);
 }
 
-/* Note a call under statistics. @return whether it was taken for the one before, and keep it */
+/*
+ * Note a call under statistics. @return whether it was recognised as the previous one, and keep it
+ */
 static bool call_recognised(struct recorder *r, enum coll_op op, const struct coll_args *args)
 {
     static struct tally_site found;
@@ -287,7 +293,7 @@ static bool call_recognised(struct recorder *r, enum coll_op op, const struct co
     return known;
 }
 
-/* Under statistics a call is what the place's last one was if nothing differs that matters. */
+/* Under statistics, a call equals the last one of its place if nothing relevant differs. */
 static void calls_are_recognised(void)
 {
     struct counted places[COUNTED_PLACES];
@@ -318,7 +324,7 @@ static void calls_are_recognised(void)
     CHECK(!call_recognised(&r, COLL_REDUCE, &args) && r.counting->sent == 6);
     args.sendbuf = MPI_IN_PLACE;
     CHECK(!call_recognised(&r, COLL_REDUCE, &args) && r.counting->sent == 0);
-    window[2] += COUNTED_PLACES; /* another place, where this one was remembered */
+    window[2] += COUNTED_PLACES; /* another place in the slot of this one */
     CHECK(!call_recognised(&r, COLL_REDUCE, &args) && call_recognised(&r, COLL_REDUCE, &args));
     r.type_epoch = ++ictusi_tracer.type_epoch;
     CHECK(!call_recognised(&r, COLL_REDUCE, &args));

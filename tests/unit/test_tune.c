@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How sure 'ictus tune' may be of ratios over launches: Student's intervals, judged by his
- * distribution. */
+/*
+ * The certainty of 'ictus tune' about ratios over launches: Student's intervals, checked with his
+ * distribution.
+ */
 #include "../check.h"
 
 #include "results/tune.h"
 
 enum { LAUNCHES_MAX = 200, STEPS = 4000 };
 
-/* The probability of lying within -t to t with so many degrees of freedom, by Simpson's rule. */
+/* The probability of lying between -t and t with these degrees of freedom, by Simpson's rule. */
 static double within(double t, int freedom)
 {
     const double v = freedom;
@@ -41,7 +43,7 @@ int main(void)
         CHECK_NEAR((log(low) + log(high)) / 2, mean, 1e-12);
         const double error = sqrt(squares / (n - 1) / n);
         const double held = within((log(high) - log(low)) / 2 / error, n - 1);
-        /* To the digits of the tables; of many launches a little more than is asked. */
+        /* To the digits of the tables; for many launches, slightly more than required. */
         CHECK_NEAR(held, n <= 25 ? 0.95 : 0.955, n <= 25 ? 1e-4 : 0.0052);
     }
     return check_result();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The polls of one server: exchanges whose outcomes are written down, at instants of our own. */
+/* The polls of one server: scripted exchanges at instants that the test chooses. */
 #include "lock/upstream.h"
 
 #include "../check.h"
@@ -11,11 +11,11 @@
 
 static const int64_t second = 1000000000;
 
-/* What the linker has the source call instead of the clock and the server. */
+/* The linker makes the source call these instead of the clock and the server. */
 static int64_t now;
-static int asked;       /* exchanges begun */
-static int ask_code;    /* what beginning one gives */
-static int answer;      /* what the next look for a reply gives */
+static int asked;       /* exchanges started */
+static int ask_code;    /* result of starting one */
+static int answer;      /* result of the next check for a reply */
 static int64_t late_ns; /* how long before now the exchange was */
 static int64_t offset_ns;
 int64_t __wrap_ictusi_timebase_raw_now(void);
@@ -45,7 +45,7 @@ int __wrap_ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sam
 }
 
 static struct upstream source;
-static const char *source_name, *source_port; /* what may be looked up */
+static const char *source_name, *source_port; /* the name that may be looked up */
 static struct ictus_lock_options lock;
 static struct timebase base;
 
@@ -107,7 +107,9 @@ static int poll(void)
     return event;
 }
 
-/* Ask, wait for the reply, rest, ask again: as often as was told, and not before it is due. */
+/*
+ * Ask, wait for the reply, pause and ask again, as often as requested and never before it is due.
+ */
 static void groups_are_asked_for(void)
 {
     source_begin(false);
@@ -136,7 +138,7 @@ static void groups_are_asked_for(void)
     CHECK(source.peer.socket.fd == -1);
 }
 
-/* What came of a group, and when the next one is due: a second after this one, or after now. */
+/* The result of a group, and when the next one is due: a second after this one, or after now. */
 static void groups_are_taken_in(void)
 {
     source_begin(false);
@@ -153,7 +155,7 @@ static void groups_are_taken_in(void)
     CHECK(source.peer.socket.fd == -1);
 }
 
-/* In interleaved mode the first reply completes no exchange, or one of the poll before. */
+/* In interleaved mode, the first reply completes no exchange, or one of the previous poll. */
 static void stale_exchanges_do_not_count(void)
 {
     source_begin(true);
@@ -162,9 +164,11 @@ static void stale_exchanges_do_not_count(void)
     CHECK(step() == -1 && step() == -1 && source.poll.lost == 0 && source.poll.count == 0);
     now = source.wake;
     answer = ICTUS_OK;
-    CHECK(poll() == UPSTREAM_FIRST && source.last.count == 3 && asked == 3); /* after the one */
+    /* After the single one. */
+    CHECK(poll() == UPSTREAM_FIRST && source.last.count == 3 && asked == 3);
     answer = ICTUS_ERR_SAMPLES;
-    CHECK(poll() == UPSTREAM_LOST && asked == 4); /* one more than wanted; two in the first poll */
+    /* One more than requested; two in the first poll. */
+    CHECK(poll() == UPSTREAM_LOST && asked == 4);
     late_ns = 10 * second;
     answer = ICTUS_OK;
     CHECK(poll() == UPSTREAM_LOST && asked == 4 && source.poll.count == 0);
@@ -175,7 +179,7 @@ static void stale_exchanges_do_not_count(void)
     ictusi_upstream_close(&source);
 }
 
-/* Two that are lost end a poll; of a server that has been silent for long, one. */
+/* Two lost exchanges end a poll; a single one does if the server has long been silent. */
 static void silence_is_cheap(void)
 {
     source_begin(false);
@@ -190,7 +194,7 @@ static void silence_is_cheap(void)
     ictusi_upstream_close(&source);
 }
 
-/* What cannot be sent is lost likewise, after a rest; a clock that was set ends the poll. */
+/* A failed send counts as lost, after a pause; a clock that was set ends the poll. */
 static void failures_are_told(void)
 {
     source_begin(false);
@@ -201,7 +205,7 @@ static void failures_are_told(void)
     CHECK(source.interval_s == 1.0); /* the shortest, so that it is back soon */
     now = source.due;
     CHECK(step() == -1 && source.wake == now + second / 2);
-    CHECK(poll() == UPSTREAM_LOST && asked == 1); /* the other of its two */
+    CHECK(poll() == UPSTREAM_LOST && asked == 1); /* the other one of its two */
     ask_code = ICTUS_ERR_CLOCK;
     CHECK(poll() == UPSTREAM_CLOCK && asked == 1 && source.lost == 2 && source.missed == 3);
     ask_code = ICTUS_OK;
@@ -210,7 +214,9 @@ static void failures_are_told(void)
     ictusi_upstream_close(&source);
 }
 
-/* A server's own word ends the poll at once: RATE is obeyed by doublings that fade, DENY for good.
+/*
+ * A server's kiss code ends the poll immediately: RATE is obeyed by doublings that fade, DENY
+ * permanently.
  */
 static void kisses_are_obeyed(void)
 {
@@ -234,7 +240,7 @@ static void kisses_are_obeyed(void)
     ictusi_upstream_close(&source);
 }
 
-/* Who says so is asked no more; what is not understood changes nothing. */
+/* A server that denies service is not asked again; unknown codes change nothing. */
 static void some_go_away(void)
 {
     source_begin(false);
@@ -250,7 +256,7 @@ static void some_go_away(void)
     ictusi_upstream_close(&source);
 }
 
-/* The third in a row that is elsewhere is believed, and so is what it bounds. */
+/* The third deviating reply in a row is believed, and so is its bound. */
 static void steps_are_believed(void)
 {
     double low = 0, high = 0;
@@ -270,7 +276,7 @@ static void steps_are_believed(void)
     ictusi_upstream_close(&source);
 }
 
-/* What is looked up: addresses that the test knows. */
+/* The addresses that lookups find are given by the test. */
 static enum lookup_state looked;
 static int lookups;
 static struct sockaddr_in places[2];
@@ -285,7 +291,7 @@ struct lookup *__wrap_ictusi_lookup_start(const char *host, const char *port)
     CHECK_STR(host, source_name);
     CHECK_STR(port, source_port);
     lookups++;
-    return (struct lookup *)&lookups; /* never looked into */
+    return (struct lookup *)&lookups; /* never dereferenced */
 }
 
 enum lookup_state __wrap_ictusi_lookup_check(struct lookup *lookup, const struct addrinfo **list,
@@ -322,7 +328,7 @@ static void name_begin(struct upstream *s, bool pool)
     lookups = 0;
 }
 
-/* A name is waited for as long as for a reply, then asked for more and more rarely. */
+/* A lookup is waited for as long as a reply, and then repeated less and less often. */
 static void names_are_looked_up(void)
 {
     source_begin(false);
@@ -346,11 +352,12 @@ static void names_are_looked_up(void)
     for (int i = 0; i < 4; i++) {
         CHECK(poll() == UPSTREAM_LOST && lookups == 101);
     }
-    CHECK(poll() == UPSTREAM_LOST && lookups == 202); /* silent for long: it may have moved */
+    /* Silent for a long time: it may have moved. */
+    CHECK(poll() == UPSTREAM_LOST && lookups == 202);
     ictusi_upstream_close(&source);
 }
 
-/* Two of a pool take two addresses; a third finds none. */
+/* Two sources of a pool take two addresses; a third one finds none. */
 static void pools_share_addresses(void)
 {
     static struct upstream pool[3];
@@ -372,7 +379,7 @@ static void pools_share_addresses(void)
     }
 }
 
-/* A reference is asked once a second and is of stratum 0, under its own name. */
+/* A reference is read once per second and is stratum 0, with its own name. */
 static void references_are_read(void)
 {
     const struct upstream_options options = {.lock = &lock};
@@ -420,11 +427,11 @@ static void polls_are_broken_off(void)
     ictusi_upstream_close(&source);
 }
 
-/* A host, and a port where one is said; what can be neither is refused as it was written. */
+/* A host, and a port if there is one; anything else is refused and quoted as written. */
 static void hosts_are_split(void)
 {
     static const struct {
-        const char *text, *host, *port; /* no host: refused */
+        const char *text, *host, *port; /* NULL host: refused */
     } cases[] = {{"a", "a", "123"},
                  {"a:1", "a", "1"},
                  {"ntp.example.org:65535", "ntp.example.org", "65535"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts that need not be UTF-8, against the judgement of a JSON library. */
+/* Texts that may not be UTF-8, compared with the judgement of a JSON library. */
 #include "../check.h"
 
 #include "arrival/pattern.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whatever bytes a text has, JSON takes it in the end; what JSON takes is left as it is. */
+/* JSON accepts any text after the repair, and what it accepts already is unchanged. */
 static void texts_are_mended(void)
 {
     static const char *const bytes[] = {"a",    "\x7f", "\x80", "\x8f", "\x90", "\x9f",
@@ -35,7 +35,7 @@ static void texts_are_mended(void)
     CHECK_STR(mixed, "caf\xc3\xa9 caf? ??? \xf0\x9f\x8e\xb5");
 }
 
-/* Programs name communicators as they like; what is written of them is read. */
+/* Programs name communicators as they like, and what is written about them is readable. */
 static void names_are_mended(void)
 {
     struct ictus_arrivals a = {.ranks = 0};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What keeps a timeline small: the longest calls, metrics thinned evenly, bins of the busiest name.
+/*
+ * What keeps a timeline small: the longest calls, evenly thinned metrics, bins with the dominant
+ * name.
  */
 #include "../check.h"
 
@@ -15,7 +17,7 @@
 #include <otf2/otf2.h>
 #include <unistd.h>
 
-/* The longest are kept, however they come; the others are counted. */
+/* The longest slices are kept in any order of arrival, and the others are counted. */
 static void test_slices(void)
 {
     enum { ALL = 5000, MOST = 300 };
@@ -46,7 +48,7 @@ static void test_slices(void)
     ictusi_slices_fini(&slices);
 }
 
-/* Calls of one start and one length: which are kept does not depend on the order they come in. */
+/* Calls with equal start and length: which of them are kept does not depend on their order. */
 static void test_equal_slices(void)
 {
     uint32_t kept[2][4];
@@ -68,7 +70,7 @@ static void test_equal_slices(void)
     CHECK(memcmp(kept[0], kept[1], sizeof kept[0]) == 0);
 }
 
-/* Fewer than wanted: all of them. */
+/* Fewer than requested: all of them. */
 static void test_few_slices(void)
 {
     struct slices slices;
@@ -82,7 +84,7 @@ static void test_few_slices(void)
     ictusi_slices_fini(&slices);
 }
 
-/* A picture without room shows the longest call all the same. */
+/* A request for no slices still shows the longest call. */
 static void test_no_slices(void)
 {
     struct slices slices;
@@ -105,7 +107,7 @@ static void test_misuse(void)
     CHECK(ictus_timeline_read("none.otf2", 10, &timeline, &why) && !timeline && why.text[0]);
 }
 
-/* Of n values every k-th, k a power of two, in order, from the first to nearly the last. */
+/* Every k-th of n values, k a power of two, in order, from the first to nearly the last. */
 static void test_series(void)
 {
     const int lengths[] = {1, SERIES_POINTS, SERIES_POINTS + 1, 12345};
@@ -129,7 +131,7 @@ static void test_series(void)
     }
 }
 
-/* More series than are kept are counted, with their values. */
+/* Series beyond the limit are counted, with their values. */
 static void test_many_series(void)
 {
     struct series_list series = {.count = 0};
@@ -148,7 +150,7 @@ static void test_many_series(void)
     ictusi_series_fini(&series);
 }
 
-/* Each bin tells the name that had most of it, whatever of it lies outside of the run. */
+/* Each bin has the name that took most of it; parts outside the run are ignored. */
 static void test_density(void)
 {
     struct density density;
@@ -180,7 +182,7 @@ static void test_density(void)
     ictusi_density_fini(&density);
 }
 
-/* More names than a bin holds: the busiest stays. */
+/* More names than a bin can store: the dominant one stays. */
 static void test_crowded_bin(void)
 {
     struct density density;
@@ -203,9 +205,9 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 }
 
 /*
- * Two processes on a clock of so many ticks a second that begins at ORIGIN: each is 2000 ticks in
- * one call, and then 400 in one that lies in another of no known name; that one never ends, so that
- * it does at the last event. A metric is 3000 at tick 100. The run is 5000 ticks long.
+ * Two processes on a clock with a given resolution that begins at ORIGIN. Each spends 2000 ticks in
+ * one call, and then 400 in another one that contains a call without a defined name. That one never
+ * ends, so it ends at the last event. A metric is 3000 at tick 100. The run is 5000 ticks long.
  */
 enum { ORIGIN = 7000, RUN = 5000, REGIONS = 2, TRACKS = 2 };
 
@@ -218,7 +220,7 @@ static void track_write(OTF2_Archive *archive, uint64_t location)
     OTF2_EvtWriter_Metric(writer, NULL, ORIGIN + 100, 0, 1, &type, &value);
     OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 300 + location, 0);
     OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + 2300 + location, 0);
-    OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2500, 99); /* which nothing defines */
+    OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2500, 99); /* an undefined region */
     OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2600, 1);
     OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + 3000, 1);
     OTF2_Archive_CloseEvtWriter(archive, writer);
@@ -268,7 +270,7 @@ static json_int_t number_of(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-/* Start after the one before, duration, name and depth of each call. */
+/* Start (relative to the previous one), duration, name and depth of each call. */
 static void slices_are(const json_t *list, const json_int_t *wanted, size_t count)
 {
     REQUIRE(json_array_size(list) == count);
@@ -313,8 +315,7 @@ static void profile_is(const json_t *t, json_int_t tick)
     }
 }
 
-/* A timeline shows in nanoseconds what was recorded in ticks, and its bins are as long as the run.
- */
+/* A timeline shows in nanoseconds what was recorded in ticks, and its bins cover the whole run. */
 static void test_timeline(void)
 {
     static const uint64_t resolutions[] = {1000000000, 1000000, 250000000};

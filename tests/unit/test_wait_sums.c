@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What error histories make of sums of waits. */
+/* The effect of error histories on sums of waits. */
 #include "wait_scene.h"
 
 #include <math.h>
 
-/* What histories add: pairs of opposite sign, of so large a part that changes sign. */
+/* What histories add: pairs of opposite sign, and an even part that does not change sign. */
 static void fill_lanes(struct wait_sum *sum, double odd, double even)
 {
     for (int k = 0; k < HISTORIES; k++) {
@@ -29,19 +29,19 @@ static void ranges_say_how_sure(void)
     CHECK_NEAR(r.estimate, 1000, 1e-9);
     CHECK_NEAR(r.low, 1000 - 2 * odd, 1e-9);
     CHECK_NEAR(r.high, 1000 + 2 * odd, 1e-9);
-    /* One clock's error is in all of them: the histories' own range, but for the outermost. */
+    /* If all waits share one clock's error: the range of the histories, except the outermost. */
     sum.sigma = 100;
     r = ictusi_sum_range(&sum);
     CHECK(r.kind == SUM_CERTAIN);
     CHECK_NEAR(r.low, 1000 - 150, 1e-9); /* four are at 150, two on each side */
     CHECK_NEAR(r.high, 1000 + 150, 1e-9);
-    /* What histories of both signs add is a bias of what is read off. */
+    /* What histories add with either sign is a bias of the recorded sum. */
     fill_lanes(&sum, 50, 20);
     sum.sigma = 10000;
     r = ictusi_sum_range(&sum);
     CHECK_NEAR(r.estimate, 980, 1e-9);
     CHECK_NEAR(r.high - r.low, 4 * odd, 1e-9);
-    /* Of doubtful signs: the histories' range, too, or no lower limit at all. */
+    /* With doubtful signs: also the range of the histories, or no lower limit at all. */
     sum.decidable = 800;
     r = ictusi_sum_range(&sum);
     CHECK(r.kind == SUM_ABOUT);
@@ -58,7 +58,7 @@ static void ranges_say_how_sure(void)
     CHECK(ictusi_sum_range(&sum).kind == SUM_CERTAIN);
     sum.decidable = 949;
     CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
-    /* Nothing is negative. */
+    /* A limit is never negative. */
     fill_lanes(&sum, 5000, 4000);
     sum.decidable = 1000;
     r = ictusi_sum_range(&sum);
@@ -67,15 +67,15 @@ static void ranges_say_how_sure(void)
     CHECK(ictusi_sum_range(&sum).decidable == 0);
 }
 
-/* Errors of a clock: 1 to HISTORIES, and as many below nothing. */
+/* Errors of a clock: 1 to HISTORIES, and the same with negative sign. */
 static double error_counted(int history)
 {
     return history + 1.0;
 }
 
 /*
- * Location 1 waits for a lock from 1000 to 1100. By clocks that are not sure, 0 gives it back at an
- * instant that may be after that.
+ * Location 1 waits for a lock from 1000 to 1100. Location 0 releases it at an instant that, by
+ * uncertain clocks, may be after that.
  */
 static struct wait_row lock_row(int64_t released)
 {
@@ -98,7 +98,7 @@ static struct wait_row lock_row(int64_t released)
     return row;
 }
 
-/* Histories in which a lock was given back after its waiter had it are impossible. */
+/* Histories in which a lock was released after its waiter had it are impossible. */
 static void locks_end_waits(void)
 {
     struct wait_row row = lock_row(1060); /* all are possible */
@@ -107,7 +107,7 @@ static void locks_end_waits(void)
         CHECK_NEAR(row.sum.lanes[HISTORIES + k], error_counted(k), 1e-9);
     }
     CHECK(row.sum.confined == 0);
-    row = lock_row(1120); /* 20 too late: those in which it was 20 to 40 earlier */
+    row = lock_row(1120); /* 20 too late: possible if it was 20 to 40 earlier */
     for (int k = 0; k < LANES; k++) {
         CHECK(row.sum.lanes[k] >= -20 && row.sum.lanes[k] <= 0);
     }
@@ -118,7 +118,7 @@ static void locks_end_waits(void)
     CHECK(row.sum.lanes[0] < row.sum.lanes[HISTORIES]);
     CHECK(row.sum.ticks == 100);
     CHECK_NEAR(ictusi_sum_range(&row.sum).estimate, 90, 0.5);
-    row = lock_row(1200); /* none is: it ends with the call */
+    row = lock_row(1200); /* none is possible: the wait ends with the call */
     for (int k = 0; k < LANES; k++) {
         CHECK(row.sum.lanes[k] == 0);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is made of waits, on analyses made by hand: time by call path between any two calls, the
- * longest waits of all, the critical path, and sums of waits under known errors of the clocks.
+ * The analyses of waits, on calls made by hand: time by call path between any two calls, the
+ * longest waits, the critical path, and sums of waits under known errors of the clocks.
  */
 #include "../check.h"
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Random calls: none, one or some shares of time before each, of few paths or of many. */
+/* Random calls, with none, one or some shares of time before each, and with few or many paths. */
 static void scene_fill(struct scene *s)
 {
     struct rng rng;
@@ -39,7 +39,7 @@ static void scene_fill(struct scene *s)
             if (waits && call_at(&s->a.calls, cause)->enter >= leave) {
                 leave = call_at(&s->a.calls, cause)->enter + 1;
             }
-            leave = i < CALLS - 1 ? leave : time; /* the last one is the location's end */
+            leave = i < CALLS - 1 ? leave : time; /* the last one is the end of the location */
             const uint32_t call =
                 scene_call(s, l, time, leave, (uint32_t)ictusi_random_below(&rng, PATHS));
             time = leave;
@@ -51,7 +51,7 @@ static void scene_fill(struct scene *s)
     s->first[LOCATIONS] = s->a.calls.calls.count;
 }
 
-/* The same, share by share and call by call. */
+/* The same computed share by share and call by call. */
 static void spent_plainly(const struct scene *s, uint32_t location, uint32_t from, uint64_t to,
                           int64_t spent[PATHS])
 {
@@ -59,7 +59,7 @@ static void spent_plainly(const struct scene *s, uint32_t location, uint32_t fro
     const struct share_of_time *shares = c->shares.area;
     const uint64_t begin = from == CALL_NONE ? s->first[location] : from;
     for (uint64_t i = begin; i <= to; i++) {
-        if (i > begin || from == CALL_NONE) { /* what comes before a call is not its own */
+        if (i > begin || from == CALL_NONE) { /* what comes before a call does not belong to it */
             for (uint32_t k = call_delta_begin(c, i); k < call_at(c, i)->delta_end; k++) {
                 spent[shares[k].path] += shares[k].ticks;
             }
@@ -83,7 +83,9 @@ static bool map_is(const struct time_map *map, const int64_t spent[PATHS])
     return good && listed == (int)map->count;
 }
 
-/* Whether the time between two calls, or up to one from the beginning, is what it adds up to. */
+/*
+ * Whether the time between two calls, or up to one from the beginning, equals the sum of its parts.
+ */
 static bool time_is_sum(const struct scene *s, const struct times *times, struct time_map *map,
                         uint32_t location, uint32_t from, uint64_t to)
 {
@@ -141,7 +143,7 @@ static int by_wait(const void *a, const void *b)
     return more != 0 ? (more > 0 ? 1 : -1) : (x > y) - (x < y);
 }
 
-/* The thousand longest, the longest first; of equal ones those that come first. */
+/* The thousand longest waits, in descending order; the first ones among equal waits. */
 static void longest_waits_are_kept(const struct scene *s)
 {
     static struct wait_instances w;
@@ -161,7 +163,7 @@ static void longest_waits_are_kept(const struct scene *s)
     }
 }
 
-/* The path goes back without a gap, from wait to wait, and takes as long as the program. */
+/* The path goes back from wait to wait without a gap, and is as long as the program. */
 static void path_is_unbroken(const struct scene *s)
 {
     struct times times;
@@ -183,8 +185,8 @@ static void path_is_unbroken(const struct scene *s)
     for (uint64_t i = 0; i < n; i++) {
         located[segments[i].location] += segments[i].to - segments[i].from;
         CHECK(i == 0 || segments[i].to == segments[i - 1].from);
-        CHECK(i == 0 ||
-              segments[i].location == segments[i - 1].location - 1); /* who is waited for */
+        /* The location that is waited for. */
+        CHECK(i == 0 || segments[i].location == segments[i - 1].location - 1);
     }
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         CHECK(c.by_location[l] == located[l]);
@@ -199,14 +201,14 @@ static void path_is_unbroken(const struct scene *s)
     ictusi_times_free(&times);
 }
 
-/* Of both signs together 78 are -100 or 100, and two are 0. */
+/* With both signs, 78 are -100 or 100, and two are 0. */
 static double error_of_hundred(int history)
 {
     return history == 0 ? 0 : 100;
 }
 
 /*
- * 1 waits 40 ns for 0, by clocks that may differ by 100 ns: in half of the histories it did not
+ * 1 waits 40 ns for 0, by clocks that may differ by 100 ns. In half of the histories it did not
  * wait, and the path is its own from the beginning.
  */
 static void path_is_uncertain(void)
@@ -233,7 +235,10 @@ static void path_is_uncertain(void)
     REQUIRE(!ictusi_critical_find(&c, &times, NULL));
     CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
     CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
-    /* Without the wait all is on 1; with 140 ns of it the path goes over at 1100. */
+    /*
+     * Without the wait, all of the path is on 1; with a wait of 140 ns, the path changes over at
+     * 1100.
+     */
     CHECK_NEAR(c.low[0], 0, 1e-12);
     CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
     CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
@@ -244,8 +249,8 @@ static void path_is_uncertain(void)
 }
 
 /*
- * 1 returns from its wait 40 ns before 0 comes, by clocks that are not sure: where the path goes
- * over, these 40 ns of 0 are not part of it.
+ * By uncertain clocks, 1 returns from its wait 40 ns before 0 arrives. Where the path changes over,
+ * these 40 ns of 0 are not part of it.
  */
 static void path_ends_when_it_came(void)
 {
@@ -293,7 +298,7 @@ static double within(double x, double most)
     return fmin(fmax(x, 0), most);
 }
 
-/* What a history makes of a wait: both ends move by what their clocks were off by. */
+/* A wait under one history: both ends move by the errors of their clocks. */
 static double wait_in_lane(const struct scene *s, uint64_t call, int lane)
 {
     const struct waiting_call *c = call_at(&s->a.calls, call);
@@ -304,7 +309,7 @@ static double wait_in_lane(const struct scene *s, uint64_t call, int lane)
     return within((double)p->late + own - other, (double)(c->leave - c->enter)) - (double)p->wait;
 }
 
-/* Each wait by itself: what its lanes are, and what it adds to the sum. */
+/* Each wait by itself: its lanes, and what it adds to the sum. */
 static void wait_add(const struct scene *s, uint64_t call, struct wait_sum *sum)
 {
     const struct waiting_call *c = call_at(&s->a.calls, call);
@@ -328,7 +333,7 @@ static void wait_add(const struct scene *s, uint64_t call, struct wait_sum *sum)
     sum->decidable += (double)p->late >= 1.96 * sigma ? (double)p->wait : 0;
 }
 
-/* No two rows of the same; all together. */
+/* No two rows are for the same pair; returns their sum. */
 static struct wait_sum rows_together(const struct wait_rows *rows)
 {
     struct wait_sum sum = {.ticks = 0};
@@ -343,7 +348,7 @@ static struct wait_sum rows_together(const struct wait_rows *rows)
     return sum;
 }
 
-/* All rows of waits between pairs, added up one by one. */
+/* All rows of waits between pairs, added one by one. */
 static void sums_follow_histories(struct scene *s)
 {
     struct wait_rows rows = {.list = NULL};
@@ -352,7 +357,7 @@ static void sums_follow_histories(struct scene *s)
     scene_errs(s, 0, 60, error_drawn);
     scene_errs(s, 1, 120, error_of_other);
     scene_errs(s, 2, 0, NULL);
-    s->clock_of[3] = 2; /* the two have one clock */
+    s->clock_of[3] = 2; /* the two share a clock */
     scene_rows(s, &rows);
     for (uint64_t i = 0; i < s->a.calls.calls.count; i++) {
         wait_add(s, i, &plain);
@@ -375,7 +380,9 @@ static void sums_follow_histories(struct scene *s)
     ictusi_rows_free(&rows);
 }
 
-/* Of a wait within one clock all that is unsure is how fast it runs: here some parts in a million.
+/*
+ * For a wait within one clock, only the rate of the clock is uncertain: some parts per million
+ * here.
  */
 static void waits_have_their_clocks_rate(void)
 {
@@ -406,14 +413,14 @@ static void waits_have_their_clocks_rate(void)
     scene_close(&s);
 }
 
-/* What was read off as no wait is one if any single history says so, as long as that one says. */
+/* A recorded wait of zero counts if any single history has a wait, with that history's length. */
 static void each_history_is_heard(void)
 {
     struct scene s;
     scene_open(&s);
     const uint32_t call = scene_call(&s, 0, 1005, 2000, 3);
     s.first[1] = 1;
-    const uint32_t cause = scene_call(&s, 1, 1000, 1010, 2); /* 5 ns before */
+    const uint32_t cause = scene_call(&s, 1, 1000, 1010, 2); /* 5 ns earlier */
     s.first[2] = s.first[3] = s.first[4] = 2;
     scene_wait(&s, call, cause, WAIT_LATE_SENDER);
     scene_errs(&s, 0, 10, NULL);
@@ -422,7 +429,7 @@ static void each_history_is_heard(void)
     for (int heard = 0; heard < LANES; heard++) {
         struct wait_rows rows = {.list = NULL};
         double *off = &s.clocks[0].history[heard % HISTORIES];
-        *off = heard < HISTORIES ? 30 : -30; /* the clock showed the enter so much too late */
+        *off = heard < HISTORIES ? 30 : -30; /* by how much the recorded enter was too late */
         scene_rows(&s, &rows);
         REQUIRE(rows.count == 1 && rows.list[0].sum.ticks == 0 && rows.pair_count == 0);
         for (int k = 0; k < LANES; k++) {
@@ -437,7 +444,9 @@ static void each_history_is_heard(void)
     scene_close(&s);
 }
 
-/* Of a collective the last may be another member in each history, for whom all others wait. */
+/*
+ * In each history, the last member of a collective may be another one, for which all others wait.
+ */
 static void members_wait_for_the_last(void)
 {
     enum { MEMBERS = 3, NODE = 0 };
@@ -489,7 +498,7 @@ static void members_wait_for_the_last(void)
     scene_close(&s);
 }
 
-/* Of a scan likewise: the members before this one are known through a chain of nodes. */
+/* Likewise for a scan: the members before this one are known through a chain of nodes. */
 static void scans_wait_for_the_last_before(void)
 {
     static const int64_t enters[] = {1000, 1050, 950};

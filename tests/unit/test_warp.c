@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where events are moved to: by the maps of their clock, and between the points around them. */
+/* Where events are moved: by the maps of their clock, and between the points around them. */
 #include "../check.h"
 
 #include "core/random.h"
@@ -9,7 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Clock offsets whose sum leaves the numbers: the copy is told, and goes on with what can be. */
+/*
+ * Clock offsets whose sum overflows: this is reported for the copy, which continues as far as
+ * possible.
+ */
 static void test_warp_beyond(void)
 {
     struct piece far = {.offset = INT64_C(1) << 62};
@@ -28,7 +31,7 @@ static void test_warp_beyond(void)
     CHECK(fine.bits >> STAMP_BITS == 0);
 }
 
-/* What is remembered of the last stamps changes none: each is where the two maps put it alone. */
+/* Remembering recent stamps changes nothing: each is where the two maps alone put it. */
 static void test_warp_remembers(void)
 {
     static const int64_t strides[] = {1, 3, 17, 64, 65, 1000, 9999};
@@ -43,7 +46,7 @@ static void test_warp_remembers(void)
         struct warp warp = {.local = &local, .unit = &unit};
         int failures = 0;
         for (int64_t i = 0; i < 120000; i += strides[s]) {
-            const int64_t stamp = i < 60000 ? i : i - 30000; /* and once back */
+            const int64_t stamp = i < 60000 ? i : i - 30000; /* and back once */
             uint32_t hints[2] = {0, 0};
             const int64_t between = clock_map_at(&local, stamp, &hints[0]);
             failures += ictusi_warp_presync(&warp, (uint64_t)stamp) !=
@@ -119,14 +122,13 @@ static void test_warp(void)
     ictusi_points_fini(&points);
 }
 
-/* Points of a location with events between them, by chance; half of the points stay where they are.
- */
+/* Random points of a location with events in between; half of the points stay where they are. */
 enum { WARP_POINTS = 12, WARP_EVENTS = 200 };
 
 struct warp_scene {
     struct points points;
     uint64_t in[WARP_EVENTS];
-    int point_of[WARP_EVENTS]; /* that an event is; -1: it is none */
+    int point_of[WARP_EVENTS]; /* the point of an event; -1: none */
     int count;
 };
 
@@ -155,7 +157,7 @@ static void warp_scene_draw(struct warp_scene *s, uint64_t seed)
     }
 }
 
-/* Where an event between points p and q belongs; -1 and WARP_POINTS: there is none. */
+/* Where an event between points p and q belongs; -1 and WARP_POINTS mean that there is no point. */
 static double warp_wanted(const struct warp_scene *s, int p, int q, double time, double decay,
                           double slope)
 {
@@ -170,8 +172,9 @@ static double warp_wanted(const struct warp_scene *s, int p, int q, double time,
 }
 
 /*
- * Points get their values. Events between them lose the lead of the point before and gain that of
- * the next one, unless their order or the next point forbids it; where neither moves, nothing does.
+ * Points get their values. Events in between lose the lead of the previous point and gain that of
+ * the next one, unless their order or the next point prevents it. Where neither moves, nothing
+ * does.
  */
 static void test_warp_between(void)
 {
@@ -201,7 +204,7 @@ static void test_warp_between(void)
                 wrong += out != s.points.value[next++];
             } else {
                 const bool late = (double)out > wanted + 1 && out != least;
-                /* It leaves a tick to each of those that follow it before the point, at most. */
+                /* It leaves at most one tick to each event between it and the point. */
                 const bool early = (double)out < wanted - 1 && most - out > left;
                 wrong += late || early;
             }
@@ -213,7 +216,7 @@ static void test_warp_between(void)
     ictusi_points_fini(&s.points);
 }
 
-/* In a damaged archive events may lie far behind the point that they lead to: it still leads. */
+/* In a damaged archive, events may be far after the point that they lead to; it still counts. */
 static void test_warp_behind(void)
 {
     struct points points;

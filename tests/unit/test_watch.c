@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a source that are known, against what its watch says of them. */
+/* Known steps of a source, compared with what its watch reports. */
 #include "clock/source.h"
 #include "clock/watch.h"
 
@@ -8,8 +8,10 @@
 #include <ictus/time.h>
 #include <time.h>
 
-/* What the linker has everybody call instead of the kernel's clock: it, or one of our own that goes
- * on by so much with each reading. */
+/*
+ * The linker makes all code call this instead of the kernel's clock: it returns that clock, or one
+ * of the test's own that advances by a fixed time with each reading.
+ */
 static int64_t own_ns, each_ns;
 int clock_real(clockid_t clock, struct timespec *now) __asm__("__real_clock_gettime");
 int clock_own(clockid_t clock, struct timespec *now) __asm__("__wrap_clock_gettime");
@@ -42,8 +44,9 @@ static int64_t moved_read(const struct source *source)
 static const struct source_ops moved_ops = {.name = "moved", .read = moved_read};
 
 /*
- * Whether a move by ns after so long a watch is ever called a step. A process that is kept from its
- * core between two readings may miss one, so it is asked often; what is no step never is one.
+ * Whether a move by ns after this long a watch is ever called a step. A process that loses its core
+ * between two readings may miss a step, so there are many attempts. A move that is no step must
+ * never be called one.
  */
 static bool is_step(int64_t watched_ns, int64_t ns)
 {
@@ -63,7 +66,9 @@ static bool is_step(int64_t watched_ns, int64_t ns)
     return false;
 }
 
-/* At once 20 us are a step; of what is watched, a thousandth more. Either way. */
+/*
+ * Immediately, 20 us are a step; later, a thousandth of the watched time more. In both directions.
+ */
 static void steps_are_told_from_drifts(void)
 {
     for (int way = -1; way <= 1; way += 2) {
@@ -77,7 +82,7 @@ static void steps_are_told_from_drifts(void)
     CHECK(!is_step(0, 0));
 }
 
-/* A source that is so far before the kernel's clock; once its reader is kept from its core. */
+/* A source that is ahead of the kernel's clock; its reader may lose its core once. */
 static int64_t ahead_ns, kept_ns;
 
 static int64_t ahead_read(const struct source *source)
@@ -89,7 +94,10 @@ static int64_t ahead_read(const struct source *source)
     return now;
 }
 
-/* What is told of a look is what was read: the source's instant, and the kernel's time since. */
+/*
+ * The watch reports what was read: the source's instant, and the time on the kernel's clock since
+ * then.
+ */
 static void looks_are_told(void)
 {
     static const struct source_ops ops = {.name = "ahead", .read = ahead_read};
@@ -105,7 +113,7 @@ static void looks_are_told(void)
     struct watch_look look = ictusi_watch_look(&watch, &source);
     CHECK(look.source_ns == began + 5 * ICTUS_NS_PER_S + 50000 && !look.stepped);
     CHECK(look.elapsed_ns == 5 * ICTUS_NS_PER_S);
-    /* Who was kept from its core after it read the source has seen no step. */
+    /* A reader that lost its core after reading the source has seen no step. */
     own_ns = began;
     kept_ns = 60000000;
     look = ictusi_watch_look(&watch, &source);
@@ -119,7 +127,7 @@ static void looks_are_told(void)
     own_ns = 0;
 }
 
-/* The kernel's clock does not step against itself, however long its reader is away. */
+/* The kernel's clock never steps relative to itself, however long its reader is away. */
 static void itself_is_no_step(void)
 {
     struct ictus_why why;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An analysis made by hand, of four locations. */
+/* An analysis of four locations, made by hand. */
 #ifndef ICTUS_TESTS_WAIT_SCENE_H
 #define ICTUS_TESTS_WAIT_SCENE_H
 
@@ -20,7 +20,9 @@ enum {
     ALL_SHARES = ALL * SHARES_MOST
 };
 
-/* Locations with a clock each, calls with gaps of known time by call path, and their partners. */
+/*
+ * Locations with a clock each, calls with known time by call path in between, and their partners.
+ */
 struct scene {
     struct trace trace;
     struct layout_location locations[LOCATIONS];
@@ -89,7 +91,7 @@ static inline uint32_t scene_call(struct scene *s, uint32_t location, int64_t en
     return call;
 }
 
-/* A call waits for another one, as partners.c says it. */
+/* Make a call wait for another one, as partners.c would. */
 static inline void scene_wait(struct scene *s, uint32_t call, uint32_t cause, enum wait_state state)
 {
     const struct waiting_call *c = call_at(&s->a.calls, call);
