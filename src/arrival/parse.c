@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A text that is too long is cut. Only a site that is too long is refused (by shape_parse()),
+ * because patterns are found by it.
+ */
 static void text_parse(const json_t *object, const char *key, char *text)
 {
     const char *value = json_string_value(json_object_get(object, key));
@@ -272,6 +276,10 @@ static void head_parse(const json_t *object, struct ictus_arrivals *a)
     text_parse(object, "operation", a->operation);
     text_parse(object, "comm", a->comm);
     a->bytes = (uint64_t)json_integer_value(json_object_get(object, "bytes"));
+    /*
+     * A root that no pattern can have counts as unknown. ictus_arrivals_check() compares the others
+     * with the number of ranks.
+     */
     const json_int_t rank = json_is_integer(root) ? json_integer_value(root) : -1;
     a->root = rank >= 0 && rank < ARRIVAL_RANKS_MAX ? (int)rank : -1;
     a->instances = json_is_integer(instances) ? json_integer_value(instances) : a->recorded;

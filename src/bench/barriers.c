@@ -36,6 +36,7 @@ static int barrier_make(struct scheme *scheme, const char *algorithm, int64_t co
     }
     state->count = count;
     int err = ICTUS_OK;
+    /* Only algorithms inside the library need a selector, which not every library can have. */
     if (strncmp(algorithm, inside, sizeof(inside) - 1) == 0) {
         err = ictus_selector_create(&state->selector, why);
     }

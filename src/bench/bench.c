@@ -38,6 +38,10 @@ static int bench_build(struct ictus_bench *bench, MPI_Comm comm, const char *sch
     if (MPI_Comm_dup(comm, &bench->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
+    /*
+     * An operation may fail in the library. The error then returns, so that all processes stop
+     * together and can say why.
+     */
     MPI_Comm_set_errhandler(bench->comm, MPI_ERRORS_RETURN);
     int err = ictus_harmonize_configure(bench->comm, NULL, clock, why);
     if (!err) {

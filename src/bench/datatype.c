@@ -182,6 +182,10 @@ static void user_first(void *in, void *inout, int *length, MPI_Datatype *type)
     memcpy(inout, in, bytes_of(*length, *type));
 }
 
+/*
+ * Computes the same as MPI_BXOR. Libraries may choose other algorithms for operators that they do
+ * not know.
+ */
 static void user_bxor(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     const unsigned char *from = in;
@@ -231,6 +235,10 @@ int ictusi_reduction_fits(const struct reduction *reduction, const struct dataty
                          reduction->name);
 }
 
+/*
+ * The operators on the integers that stand for elements. A pair is one integer, whose order is that
+ * of values and then of places.
+ */
 int64_t ictusi_reduction_apply(enum reduction_kind kind, int64_t a, int64_t b)
 {
     switch (kind) {

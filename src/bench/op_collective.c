@@ -20,6 +20,11 @@
 /* Starting and waiting are different functions here, which the checker cannot pair. */
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
 
+/*
+ * Each row of select/collectives.def has the arguments of its call in parentheses; REST removes
+ * these, so that further arguments can follow. N is the count: an int, or an MPI_Count for large
+ * counts.
+ */
 #define REST(...) __VA_ARGS__
 #define IS_LARGE false
 #define IS_SMALL false

@@ -211,6 +211,10 @@ static int window_attach(struct call *c, void *memory, MPI_Aint bytes)
                               : err;
 }
 
+/*
+ * Create the window on the call's own buffer, or on memory that MPI allocates. A window in shared
+ * memory is possible only if all processes are on one node.
+ */
 static int window_make(struct call *c)
 {
     const MPI_Aint bytes = window_bytes(c);

@@ -76,6 +76,7 @@ static int persistent_finish(struct call *c, int which)
     return err == MPI_SUCCESS ? MPI_Wait(&c->requests[which], MPI_STATUS_IGNORE) : err;
 }
 
+/* A process without a partner has prepared no request, and does nothing. */
 static int persistent_run_round_trip(struct call *c)
 {
     if (c->request_count == 0) {

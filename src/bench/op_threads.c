@@ -37,6 +37,9 @@ struct crew {
     struct crew_member members[THREADS_MAX];
 };
 
+/*
+ * Each thread has a block and a tag of its own, so that its messages match its own receives only.
+ */
 static int thread_bounce(const struct call *c, int place)
 {
     const size_t at = (size_t)place * c->layout.extent;

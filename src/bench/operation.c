@@ -97,6 +97,10 @@ int64_t ictusi_operation_block_count(const struct call *call, enum blocks blocks
     }
 }
 
+/*
+ * Neighbourhood operations have a request for each edge. In a fan the root communicates with all
+ * others; in the other shapes with requests a process has one partner.
+ */
 size_t ictusi_operation_request_count(const struct call *call)
 {
     const enum shape shape = call->operation->shape;
@@ -110,6 +114,10 @@ size_t ictusi_operation_request_count(const struct call *call)
     return (size_t)peers * (size_t)call->messages;
 }
 
+/*
+ * Rank i of the first half is paired with rank i + size / 2. The last of an odd number of processes
+ * has no partner.
+ */
 int ictusi_operation_partner(const struct call *call)
 {
     const int half = call->size / 2;

@@ -10,6 +10,10 @@
 
 enum { NAMES_MAX = 512 };
 
+/*
+ * Each call walks the tables from the beginning. That is fast enough for a few hundred rows, and
+ * never done while anything is timed.
+ */
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i)
 {
     int own = 0;
@@ -37,6 +41,10 @@ const struct operation *ictusi_operation_find(const struct ictus_plugins *plugin
     return NULL;
 }
 
+/*
+ * Whether the operation has many messages in flight, so that their number is part of what is
+ * measured.
+ */
 static bool operation_streams(const struct operation *row)
 {
     const enum blocks receives = ictusi_operation_shape(row->shape)->receives;

@@ -145,6 +145,7 @@ static int plan_check_extras(const struct operation *operation, const struct ict
         return ictus_because(why, ICTUS_ERR_ARG, "%d messages in flight: must be between 1 and %d",
                              plan->messages, MESSAGES_MAX);
     }
+    /* One-sided operations only allow MPI's predefined operators (MPI-3.1, section 11.3.4). */
     if (ictusi_operation_shape(operation->shape)->window != WINDOW_NONE &&
         ictusi_operation_shape(operation->shape)->reduces && plan->reduce &&
         strncmp(plan->reduce, "user_", strlen("user_")) == 0) {
@@ -262,6 +263,7 @@ int ictusi_plan_possible(const struct operation *operation, const struct ictus_b
         return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers are possible",
                              BUFFER_SETS_MAX);
     }
+    /* Requests and windows that are prepared once refer to one buffer and one root for good. */
     if (operation->prepare && (plan->rotate_root || plan->buffers > 1)) {
         return ictus_because(why, ICTUS_ERR_ARG,
                              "%s is bound to one root and one buffer, so neither can be rotated",
@@ -285,6 +287,7 @@ int ictusi_plan_fits(const struct operation *operation, const struct ictus_bench
     if (err) {
         return err;
     }
+    /* The shapes from SHAPE_PING_PONG on need a partner. */
     if (operation->shape >= SHAPE_PING_PONG && operation->shape < SHAPE_USER && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs at least two processes",
                              operation->name);

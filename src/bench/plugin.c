@@ -89,6 +89,7 @@ static int plugin_load(struct ictus_plugins *plugins, const char *path, struct i
         return ictus_because(why, ICTUS_ERR_FORMAT, "at most %d plugins can be loaded",
                              OBJECTS_MAX);
     }
+    /* With local symbols, two plugins may define functions of the same name. */
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         return ictus_because(why, ICTUS_ERR_IO, "%s", dlerror());
@@ -101,6 +102,10 @@ static int plugin_load(struct ictus_plugins *plugins, const char *path, struct i
                              "%s exports no 'ictus_plugin' of version %d; see ictus/plugin.h", path,
                              ICTUS_PLUGIN_VERSION / STRUCTURES);
     }
+    /*
+     * The rest of the version is the size of MPI's handles. A plugin that was built for another MPI
+     * library would misread them.
+     */
     if (plugin->version != ICTUS_PLUGIN_VERSION) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s was built for another MPI library", path);
     }

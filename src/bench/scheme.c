@@ -104,6 +104,10 @@ static int scheme_read_spec(const char *text, const struct scheme_ops **ops, voi
     return err;
 }
 
+/*
+ * A scheme that times a loop of calls has nothing between two calls: no place to empty caches, to
+ * check a result or to wait for an arrival.
+ */
 int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
                       struct ictus_why *why)
 {
@@ -149,6 +153,10 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
         scheme ? scheme_read_spec(spec, &scheme->ops, &scheme->options, why) : ICTUS_ERR_NOMEM;
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {
+        /*
+         * Each scheme has its own messages, so processes with different schemes would wait for each
+         * other forever.
+         */
         err = ictusi_sync_same(comm, "scheme", spec ? spec : "harmonize", why);
     }
     if (!scheme) {

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+/*
+ * A name that begins with "mpi:" forces an algorithm of the MPI library, on a communicator that the
+ * selector makes. Other names are the barriers of ictus.
+ */
 int ictusi_subject_init(struct subject *subject, MPI_Comm comm, const char *name,
                         struct ictus_selector *selector, struct ictus_why *why)
 {

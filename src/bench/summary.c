@@ -63,6 +63,10 @@ int ictus_summarize_series(const double *values, size_t n, struct ictus_summary 
 int ictus_median_settled(const double *values, size_t n, double width)
 {
     struct ictus_summary s;
+    /*
+     * The interval is that of the series, so a drift widens it and a median that drifts does not
+     * settle early.
+     */
     return width > 0.0 && n >= SETTLED_LEAST && !ictus_summarize_series(values, n, &s) &&
            s.ci95_high - s.ci95_low <= width * s.median;
 }

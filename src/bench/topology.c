@@ -97,6 +97,10 @@ static int topology_make_cart(struct topology *t, const struct topology_options 
     return err;
 }
 
+/*
+ * Each process sends to the next `degree` ranks, and so receives from the previous ones. What comes
+ * from rank - i - 1 is block i of that process.
+ */
 static int topology_make_regular(struct topology *t, int degree, int rank, int size,
                                  struct ictus_why *why)
 {

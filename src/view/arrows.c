@@ -14,6 +14,10 @@ static const uint64_t most_backward = 5000;
 
 int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stamp)
 {
+    /*
+     * The difference is taken between integers. As a double it is exact up to 2^53 ticks, while a
+     * stamp in ns since 1970 would be rounded to a multiple of 256.
+     */
     const double ticks = (double)(stamp - clock->origin);
     return (int64_t)llround(ticks * 1e9 / (double)clock->trace->layout.resolution);
 }

@@ -53,6 +53,7 @@ void ictusi_density_add(struct density *density, uint32_t track, uint32_t name, 
                         int64_t to)
 {
     struct density_bin *bins = density->bins + (uint64_t)track * density->count;
+    /* A clock that was set back may give times outside the run, which have no bin. */
     const int64_t end = density->width * density->count;
     from = from < 0 ? 0 : from;
     to = to > end ? end : to;

@@ -95,6 +95,10 @@ static void perfetto_record_begin(struct exporting *x, char phase, OTF2_Location
                                   uint64_t time)
 {
     const uint64_t ns = ictusi_archive_ns(x->trace, time);
+    /*
+     * The first record that has a time is the earliest event, because events are read in order of
+     * time.
+     */
     x->first = x->timed ? x->first : ns;
     x->timed = true;
     record_begin_ns(x, phase, location, ns);
@@ -139,6 +143,7 @@ static uint32_t perfetto_point(struct exporting *x, OTF2_LocationRef location, u
     if (l == LAYOUT_NONE) {
         return NODE_NONE;
     }
+    /* The search continues after the last point that was found, and ends at a later time. */
     for (uint64_t i = x->next[l]; i < history->first[l + 1]; i++) {
         if (points->value[i] > (int64_t)time) {
             break;
@@ -314,6 +319,10 @@ static void perfetto_write_waits(struct exporting *x, const json_t *waits)
     }
 }
 
+/*
+ * Metadata records: without them, the viewer would show numbers instead of the names of processes
+ * and threads.
+ */
 static void perfetto_write_names(struct exporting *x)
 {
     const struct trace *trace = x->trace;

@@ -17,6 +17,7 @@ void ictusi_series_fini(struct series_list *series)
     ictusi_idmap_fini(&series->index);
 }
 
+/* A series takes about 6 KiB, so it is allocated only when its first value is read. */
 static struct metric_series *series_make(struct series_list *series, uint32_t track,
                                          uint32_t member)
 {
@@ -38,6 +39,7 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
 {
     const int64_t at = ictusi_idmap_get(&series->index, track, member);
     series->values++;
+    /* The index also remembers the series that are only counted, so that each is counted once. */
     if (at == IDMAP_NONE && series->seen++ >= SERIES_MOST) {
         return ictusi_idmap_put(&series->index, track, member, SERIES_MOST) ? ICTUS_ERR_NOMEM
                                                                             : ICTUS_OK;

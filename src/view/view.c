@@ -142,6 +142,7 @@ static OTF2_CallbackCode view_on_metric(OTF2_LocationRef location, OTF2_TimeStam
     (void)attributes;
     for (uint8_t i = 0; i < count && !v->err; i++) {
         const uint32_t member = ictusi_metric_member(v->session.trace, metric, i);
+        /* Members that are not defined have no name under which they could be shown. */
         if (member != LAYOUT_NONE) {
             v->err = ictusi_series_add(
                 &v->series, v->track, member, now,
@@ -185,6 +186,7 @@ static int view_read(struct view *v)
     struct trace *trace = v->session.trace;
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    /* The scan has closed them. */
     if (!err && OTF2_Reader_OpenEvtFiles(trace->reader) != OTF2_SUCCESS) {
         err = ictus_because(trace->why, ICTUS_ERR_CORRUPT,
                             "%s: the event files cannot be opened again", trace->path);
@@ -202,6 +204,7 @@ static int view_read(struct view *v)
     return err;
 }
 
+/* The names of all tracks, in the order by which slices, arrows and metrics refer to them. */
 static json_t *view_tracks(const struct trace *trace)
 {
     json_t *list = json_array();
@@ -219,6 +222,7 @@ static json_t *view_tracks(const struct trace *trace)
     return list;
 }
 
+/* The names of regions, to which slices and bins refer by index. */
 static json_t *view_names(const struct trace *trace)
 {
     json_t *list = json_array();
@@ -231,6 +235,10 @@ static json_t *view_names(const struct trace *trace)
     return list;
 }
 
+/*
+ * A list for each track, with four numbers per slice: start, duration, index of the name, and
+ * depth.
+ */
 static json_t *view_slices(const struct view *v)
 {
     json_t *lists = json_array();
