@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <ictus/text.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,9 @@ int ictusi_output_start(const char *partial, struct ictus_why *why)
                              "none is",
                              partial);
     }
-    return ictus_because(why, ICTUS_ERR_IO, "%s: %s", partial, strerror(errno));
+    const bool wrong = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+    return ictus_because(why, wrong ? ICTUS_ERR_ARG : ICTUS_ERR_IO,
+                         "cannot make the directory %s: %s", partial, strerror(errno));
 }
 
 static int output_copy_bytes(int from, int to)

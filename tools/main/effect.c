@@ -19,13 +19,10 @@
 static const struct {
     const char *command, *option, *with;
 } effect_needs[] = {
-    {"bench", "seed", "shuffle"},
-    {"bench", "placement", "processes"},
-    {"overlap", "placement", "processes"},
-    {"trace", "metrics-every", "metrics"},
-    {"arrivals", "every", "follow"},
-    {"report", "columns", "format=text"},
-    {"lock", "tconf", "loop"},
+    {"bench", "seed", "shuffle"},          {"bench", "placement", "processes"},
+    {"overlap", "placement", "processes"}, {"trace", "metrics-every", "metrics"},
+    {"arrivals", "every", "follow"},       {"correct", "force", "report"},
+    {"report", "columns", "format=text"},  {"lock", "tconf", "loop"},
     {"serve", "stratum", "system-clock"},
 };
 

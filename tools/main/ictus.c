@@ -193,9 +193,11 @@ static int ictus_check_output(const struct command *command, const void *options
     const bool *resume = option_named(command, options, "resume");
     const char *const *output = option_named(command, options, "output");
     const struct option_row *row = options_row(command->options, "output");
-    /* A directory need not be there: it is made, with its parents. */
-    const bool file = row && output && strcmp(row->argument, "DIR") != 0;
-    int err = file ? output_possible(*output, why) : ICTUS_OK;
+    int err = ICTUS_OK;
+    if (row && output) {
+        err = strcmp(row->argument, "DIR") == 0 ? output_possible_directory(*output, why)
+                                                : output_possible(*output, why);
+    }
     if (err || !force || !output || (command->flags & REMAKES_OUTPUT)) {
         return err;
     }

@@ -140,6 +140,33 @@ int output_possible(const char *path, struct ictus_why *why)
                : ICTUS_OK;
 }
 
+int output_possible_directory(const char *path, struct ictus_why *why)
+{
+    char part[OUTPUT_PATH_BYTES];
+    if (!path || !path[0] || strlen(path) >= sizeof(part)) {
+        return ICTUS_OK;
+    }
+    (void)snprintf(part, sizeof(part), "%s", path);
+    while (access(part, F_OK)) {
+        char *slash = strrchr(part, '/');
+        if (!slash) {
+            part[0] = '.';
+            part[1] = '\0';
+            break;
+        }
+        slash[slash == part] = '\0'; /* the root keeps its slash */
+    }
+    struct stat status;
+    if (stat(part, &status) || !S_ISDIR(status.st_mode)) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "cannot make '%.200s': '%.200s' is not a directory", path, part);
+    }
+    return access(part, W_OK | X_OK)
+               ? ictus_because(why, ICTUS_ERR_ARG, "cannot write to '%.200s': %s", part,
+                               strerror(errno))
+               : ICTUS_OK;
+}
+
 int output_open(struct output *o, const char *path, struct ictus_why *why)
 {
     memset(o, 0, sizeof(*o));

@@ -35,6 +35,12 @@ int output_allowed(const char *path, bool replace, int word_count, char **words,
  */
 int output_possible(const char *path, struct ictus_why *why);
 
+/*
+ * Whether there can be such a directory: what is there of the path must be a directory that can be
+ * written to. Errors: ICTUS_ERR_ARG.
+ */
+int output_possible_directory(const char *path, struct ictus_why *why);
+
 /* Open it; path NULL or "-": standard output. Errors: ICTUS_ERR_IO, told in why. */
 int output_open(struct output *output, const char *path, struct ictus_why *why);
 

@@ -47,7 +47,8 @@ static const struct option_row rows[] = {
      "archive with the true times, to compare the result with"},
     {"report", 0, OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE",
      "also write a result file (JSON lines)"},
-    ROW_FORCE(AT(force)),
+    {"force", 0, OPTION_FLAG, AT(force), NULL, 0, 0, NULL, NULL,
+     "replace an existing file of --report"},
     ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
     ROWS_PROGRESS(AT(talk)),
     ROW_END};

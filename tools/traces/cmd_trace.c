@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus trace: run a program under the tracer. */
 #include "main/command.h"
+#include "main/output.h"
 #include "main/shared_rows.h"
 #include "traces/trace_target.h"
 
@@ -171,7 +172,7 @@ static int trace_check_directory(const struct trace_options *o, struct ictus_why
                                  i == 0 ? "an archive" : results[i]);
         }
     }
-    return ICTUS_OK;
+    return output_possible_directory(o->scratch, why);
 }
 
 /* The value that the tracer will use: the option's, else the variable's. NULL if neither is set. */
