@@ -116,7 +116,7 @@ const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_lis
      * long they waited.
      */
     (void)ictus_because(why, ICTUS_ERR_ARG,
-                        "the file holds the patterns of %zu call sites; choose one with site=, "
+                        "the file contains the patterns of %zu call sites; choose one with site=, "
                         "for example site=%s",
                         list->count, list->count ? list->at[0].site : "");
     return NULL;

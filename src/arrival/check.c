@@ -20,25 +20,25 @@ static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_w
     for (int r = 0; r < a->ranks; r++) {
         if (offsets[r] < 0 || offsets[r] > ARRIVAL_OFFSET_MAX_NS) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "%s: instance %lld, rank %d: an offset of %lld ns; offsets count "
-                                 "from the first arrival and lie between 0 and %lld ns",
+                                 "%s: instance %lld, rank %d: the offset is %lld ns, but offsets "
+                                 "count from the first arrival and must lie between 0 and %lld ns",
                                  a->site, (long long)row, r, (long long)offsets[r],
                                  (long long)ARRIVAL_OFFSET_MAX_NS);
         }
         least = offsets[r] < least ? offsets[r] : least;
         const int64_t gap = a->gaps_ns ? a->gaps_ns[row * a->ranks + r] : 0;
         if (gap < 0 || gap > ARRIVAL_OFFSET_MAX_NS) {
-            return ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "%s: instance %lld, rank %d: a gap of %lld ns; gaps lie between 0 "
-                                 "and %lld ns",
-                                 a->site, (long long)row, r, (long long)gap,
-                                 (long long)ARRIVAL_OFFSET_MAX_NS);
+            return ictus_because(
+                why, ICTUS_ERR_FORMAT,
+                "%s: instance %lld, rank %d: the gap is %lld ns, but gaps must lie "
+                "between 0 and %lld ns",
+                a->site, (long long)row, r, (long long)gap, (long long)ARRIVAL_OFFSET_MAX_NS);
         }
     }
     if (least != 0) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: instance %lld: the least offset is %lld ns; offsets count from "
-                             "the first arrival, so some rank's must be 0",
+                             "%s: instance %lld: the smallest offset is %lld ns, but offsets count "
+                             "from the first arrival, so it must be 0",
                              a->site, (long long)row, (long long)least);
     }
     return ICTUS_OK;
@@ -102,8 +102,8 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
         a->root >= a->ranks || a->instances < a->recorded) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
                              "%s: error, spread and duration must not be negative, persistence "
-                             "must lie between 0 and 1, the root must be a rank, and instances at "
-                             "least as many as the table has",
+                             "must lie between 0 and 1, the root must be a rank, and instances "
+                             "must not be fewer than the rows of the table",
                              a->site);
     }
     for (int r = 0; r < a->ranks && !err; r++) {
@@ -138,7 +138,7 @@ int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
     if (a->error_ns > a->spread_ns) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
                              "%s: the offsets' error of %.0f ns is larger than the largest offset "
-                             "of %.0f ns, so a replay would replay noise",
+                             "of %.0f ns, so a replay would only replay noise",
                              a->site, a->error_ns, a->spread_ns);
     }
     return ICTUS_OK;

@@ -392,9 +392,9 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     }
     json_decref(objects);
     if (!err && found.count == 0) {
-        err =
-            ictus_because(why, ICTUS_ERR_FORMAT,
-                          "%.200s holds no arrival pattern; 'ictus arrivals -o' writes them", path);
+        err = ictus_because(why, ICTUS_ERR_FORMAT,
+                            "%.200s contains no arrival patterns; 'ictus arrivals -o' writes them",
+                            path);
     }
     if (err) {
         ictus_arrivals_list_free(&found);

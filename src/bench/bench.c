@@ -328,9 +328,9 @@ static int bench_run_all(struct experiment *e, struct ictus_why *why)
         err = experiment_check(e, why);
     }
     if (!err && e->all.n == 0) {
-        err = ictus_because(why, ICTUS_ERR_SAMPLES,
-                            "%s of %llu bytes: none of %lld starts was on time", e->plan->operation,
-                            (unsigned long long)e->plan->bytes, (long long)e->all.invalid);
+        err = ictus_because(
+            why, ICTUS_ERR_SAMPLES, "%s of %llu bytes: none of the %lld starts was on time",
+            e->plan->operation, (unsigned long long)e->plan->bytes, (long long)e->all.invalid);
     }
     return err;
 }

@@ -436,7 +436,7 @@ static int call_prepare_failed(const struct call *call, struct ictus_why *why)
         return err;
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                         "%.200s: this MPI library makes no window of kind '%s' here; "
+                         "%.200s: this MPI library cannot create a window of kind '%s' here; "
                          "choose another by --window",
                          said.text, ictus_window_kinds[call->window_kind]);
 }

@@ -117,8 +117,8 @@ int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout
     layout->extent = ictusi_data_layout_offset(layout, elements);
     if (o->kind != LAYOUT_CONTIGUOUS && layout->extent / element > INT_MAX) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "a block of %lld elements with gaps is longer than %d elements, which "
-                             "is as far as the displacements of a datatype reach",
+                             "a block of %lld elements with gaps spans more than %d elements, the "
+                             "limit of a datatype's displacements",
                              (long long)elements, INT_MAX);
     }
     return ICTUS_OK;

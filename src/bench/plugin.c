@@ -66,8 +66,8 @@ static int plugin_add_row(struct ictus_plugins *plugins, const struct ictus_plug
                              user->name);
     }
     if (plugins->row_count == ROWS_MAX) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: there are more than %d operations", path,
-                             ROWS_MAX);
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: plugins cannot add more than %d operations", path, ROWS_MAX);
     }
     plugins->rows[plugins->row_count++] = (struct operation){
         .name = user->name,
@@ -99,8 +99,8 @@ static int plugin_load(struct ictus_plugins *plugins, const char *path, struct i
     if (!plugin || plugin->version / STRUCTURES != ICTUS_PLUGIN_VERSION / STRUCTURES ||
         !plugin->operations) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s exports no 'ictus_plugin' of version %d; see ictus/plugin.h", path,
-                             ICTUS_PLUGIN_VERSION / STRUCTURES);
+                             "%s does not export 'ictus_plugin' of version %d; see ictus/plugin.h",
+                             path, ICTUS_PLUGIN_VERSION / STRUCTURES);
     }
     /*
      * The rest of the version is the size of MPI's handles. A plugin that was built for another MPI

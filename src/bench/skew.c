@@ -299,7 +299,7 @@ int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, doub
     ictusi_subject_fini(&subject);
     if (!err && result->n == 0) {
         err = ictus_because(why, ICTUS_ERR_SAMPLES,
-                            "barrier '%.80s': none of %lld starts was on time", barrier,
+                            "barrier '%.80s': none of the %lld starts was on time", barrier,
                             (long long)result->invalid);
     }
     if (err) {

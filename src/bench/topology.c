@@ -248,7 +248,7 @@ static int topology_make_listed(struct topology *t, const char *path, int rank, 
     int err = edges_read(file, path, size, &list, why);
     (void)fclose(file);
     if (!err && list.count == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: the file holds no edge", path);
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: the file has no edges", path);
     }
     err = err ? err : topology_take_edges(t, &list, path, rank, why);
     free(list.edges);

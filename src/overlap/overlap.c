@@ -314,7 +314,7 @@ static int overlap_finish(struct study *s, struct ictus_why *why)
     s->result->n = s->n - s->result->invalid;
     if (!err && s->result->n == 0) {
         err = ictus_because(
-            why, ICTUS_ERR_SAMPLES, "%s of %llu bytes: none of %lld starts was on time",
+            why, ICTUS_ERR_SAMPLES, "%s of %llu bytes: none of the %lld starts was on time",
             s->plan->call.operation, (unsigned long long)s->plan->call.bytes, (long long)s->n);
     }
     if (!err) {
@@ -352,7 +352,7 @@ static int overlap_check(const struct ictus_overlap_plan *plan, const struct ope
     }
     if (plan->factor <= 0.0 || plan->call.repetitions < 1) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "the overlap study must have at least one repetition and some work");
+                             "an overlap study needs at least one repetition and a factor above 0");
     }
     return plan->progress == ICTUS_PROGRESS_LIBRARY ? overlap_check_library_progress(why)
                                                     : ICTUS_OK;
@@ -374,7 +374,7 @@ static int overlap_run_phases(struct study *s, struct ictus_why *why)
         err = ictusi_progress_start(s->bench->comm, &thread);
         if (err == ICTUS_ERR_THREAD) {
             (void)ictus_because(why, err,
-                                "strategy 'thread' needs MPI_THREAD_MULTIPLE and a spare thread");
+                                "strategy 'thread' needs MPI_THREAD_MULTIPLE and one more thread");
         }
         err = ictusi_sync_agree(s->bench->comm, err, why);
     }

@@ -290,7 +290,7 @@ int main(int argc, char **argv)
     file_is_refused(path, "0 0\n0 x\n", ICTUS_ERR_SPEC, "line 2: an edge is two ranks");
     file_is_refused(path, "0 99\n", ICTUS_ERR_ARG, "must be below");
     file_is_refused(path, "0 0\n0 0\n", ICTUS_ERR_SPEC, "is listed twice");
-    file_is_refused(path, "# nothing\n", ICTUS_ERR_SPEC, "the file holds no edge");
+    file_is_refused(path, "# nothing\n", ICTUS_ERR_SPEC, "the file has no edges");
     if (check_rank == 0) {
         (void)remove(path);
     }

@@ -56,7 +56,7 @@ static void files_are_checked(const char *path)
     (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
     arrival_refused(spec, 2, "did you mean 'solver.c:12'");
     (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
-    arrival_refused(spec, 2, "would replay noise");
+    arrival_refused(spec, 2, "would only replay noise");
     (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
     arrival_refused(spec, 2, "all offsets are 0");
     (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
@@ -75,7 +75,7 @@ static void files_are_checked(const char *path)
     (void)snprintf(spec, sizeof spec, "file:%s", path);
     arrival_refused(spec, 1, "two patterns have the site 'a'");
     write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
-    arrival_refused(spec, 1, "holds no arrival pattern");
+    arrival_refused(spec, 1, "contains no arrival patterns");
     write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n"
                      "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
                      "{\"type\":\"arrivals\",\"site\":\"b\",\"ran");

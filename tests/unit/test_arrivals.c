@@ -315,15 +315,15 @@ static void nonsense_is_refused(void)
     refused(",\"raw_offsets_ns\":[]", "is empty");
     refused(",\"raw_offsets_ns\":[[0,1]]", "has 2 entries, but there are 3 ranks");
     refused(",\"raw_offsets_ns\":[[0,1,2,3]]", "has 4 entries, but there are 3 ranks");
-    refused(",\"raw_offsets_ns\":[[0,1,-2]]", "instance 0, rank 2: an offset of -2 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,-2]]", "instance 0, rank 2: the offset is -2 ns");
     refused(",\"raw_offsets_ns\":[[0,1,99999999999999]]", "lie between 0 and");
-    refused(",\"raw_offsets_ns\":[[0,1,2],[5,6,7]]", "instance 1: the least offset is 5 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,2],[5,6,7]]", "instance 1: the smallest offset is 5 ns");
     refused(",\"raw_offsets_ns\":[[0,1,\"x\"]]", "must be an integer number");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,3],[1,2,3]]",
             "raw_gaps_ns has 2 entries, but raw_offsets_ns has 1");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2]]",
             "has 2 entries, but there are 3");
-    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,-3]]", "rank 2: a gap of -3 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,-3]]", "rank 2: the gap is -3 ns");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,0.5]]",
             "must be an integer number");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[1,2]", "raw_errors_ns has 2");
@@ -335,7 +335,7 @@ static void nonsense_is_refused(void)
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"persistence\":2", "between 0 and 1");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"bytes\":-8", "bytes must not be negative");
     refused("{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[5],[0]]",
-            "instance 0: the least offset is 5 ns");
+            "instance 0: the smallest offset is 5 ns");
 }
 
 /* An impossible number is refused for every rank, and the message names the rank. */
@@ -406,7 +406,7 @@ static void limits_are_inside(void)
     accepted(ROW ",\"root\":-4294967295", &a); /* an impossible rank is not a root: 1 as an int */
     CHECK(a.root == -1);
     ictus_arrivals_free(&a);
-    refused(TWO_ROWS ",\"instances\":1", "as many as the table has");
+    refused(TWO_ROWS ",\"instances\":1", "fewer than the rows of the table");
     refused(TWO_ROWS ",\"raw_calls\":[0]", "raw_calls has 1 entries");
     refused(TWO_ROWS ",\"raw_calls\":[-1,1]", "instance 0 of raw_calls");
     refused(TWO_ROWS ",\"raw_calls\":[4,4]", "instance 1 of raw_calls");
@@ -415,9 +415,9 @@ static void limits_are_inside(void)
     accepted(",\"raw_offsets_ns\":[[0,1," LONGEST "]],\"raw_gaps_ns\":[[0,0," LONGEST "]]", &a);
     CHECK(a.offsets_ns[2] == ARRIVAL_OFFSET_MAX_NS && a.gaps_ns[2] == ARRIVAL_OFFSET_MAX_NS);
     ictus_arrivals_free(&a);
-    refused(",\"raw_offsets_ns\":[[0,1," LONGER "]]", "an offset of " LONGER);
-    refused(ROW ",\"raw_gaps_ns\":[[1,2," LONGER "]]", "a gap of " LONGER);
-    refused(ROW ",\"raw_gaps_ns\":[[1,2,99999999999999]]", "a gap of 99999999999999 ns");
+    refused(",\"raw_offsets_ns\":[[0,1," LONGER "]]", "the offset is " LONGER);
+    refused(ROW ",\"raw_gaps_ns\":[[1,2," LONGER "]]", "the gap is " LONGER);
+    refused(ROW ",\"raw_gaps_ns\":[[1,2,99999999999999]]", "the gap is 99999999999999 ns");
     accepted(SUMMARY ",\"persistence\":1,\"last\":[0,0,1],\"autocorrelation\":[-1,0,1],"
                      "\"quantiles_ns\":[" SPLIT "," SPLIT ",[4,4,4,4,4,4,4]]",
              &a);
