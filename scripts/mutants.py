@@ -96,8 +96,21 @@ def is_set_next(text, start, end):
     return used is not None and SETS.search(text, text.rfind("\n", 0, used.start()) + 1, used.start()) is not None
 
 
+# Of two equal values either is the larger one, and the smaller.
+LEFT = re.compile(r"(?:^|[=(,?:]|&&|\|\||\breturn)\s*([\w.>\[\]-]+)$")
+CHOSEN = re.compile(r"([^?:;,{}]+?)\s*\?\s*([^?:;,{}]+?)\s*:\s*([\w.>\[\]-]+)\s*[;,)}]")
+
+
+def is_extreme(text, start, end):
+    """Whether a comparison chooses one of the two values that it compares."""
+    left, chosen = LEFT.search(text, text.rfind("\n", 0, start) + 1, start), CHOSEN.match(text, end)
+    return left is not None and chosen is not None and {left.group(1), chosen.group(1)} == set(chosen.group(2, 3))
+
+
 def is_unread(kind, text, start, end):
     begin = text.rfind("\n", 0, start) + 1
+    if kind == "comparison" and text[start:end].strip()[0] in "<>" and is_extreme(text, start, end):
+        return True
     if kind == "constant" and is_set_next(text, start, end):
         return True
     if kind == "constant":
