@@ -108,6 +108,24 @@ static void test_after(struct matrix *m)
     json_decref(cells);
 }
 
+/* Each column that changes the winner is named, wherever it stands. */
+static void test_changes(struct matrix *m)
+{
+    set(m, 1, 0, 0.2e-6);
+    CHECK(strstr(verdict(m), "but linear under dissemination, linear under barrier:algorithm="));
+    set(m, 1, 1, 5e-6);
+    CHECK(strstr(verdict(m), "but linear under dissemination") && outcome == MATRIX_CHANGED);
+    /* Without harmonised starts the first column is the one that counts. */
+    strcpy(m->schemes[2], "barrier");
+    CHECK(matrix_judge(m) == 0);
+    CHECK(strstr(verdict(m), "linear under dissemination, but binomial under barrier:algorithm="));
+    CHECK(strstr(verdict(m), ", binomial under barrier") && outcome == MATRIX_CHANGED);
+    strcpy(m->schemes[2], "harmonize");
+    set(m, 1, 0, 5e-6);
+    set(m, 1, 1, 0.2e-6);
+    (void)verdict(m);
+}
+
 int main(void)
 {
     static struct matrix m;
@@ -120,6 +138,7 @@ int main(void)
               "reduce of 8 bytes on 16 processes: the choice of common start changes the winner: "
               "binomial under harmonize, but linear under barrier:algorithm=mpi:double_ring");
     CHECK(outcome == MATRIX_CHANGED);
+    test_changes(&m);
     set(&m, 1, 2, 1.01e-6); /* equally fast where it counts */
     CHECK(strstr(verdict(&m), "unclear; the fastest may be binomial or linear under harmonize"));
     CHECK(outcome == MATRIX_UNCLEAR && matrix_winner(&m, 2) == -1);
