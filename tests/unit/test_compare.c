@@ -162,8 +162,44 @@ static void test_adjust(void)
     CHECK(isnan(adjusted[1]));
 }
 
+/* Student's test by hand, with the errors of the measurements where they are larger. */
+static void test_differences(void)
+{
+    struct run_values a = {.n = 3, .mean = 10, .scatter = 2};
+    struct run_values b = {.n = 3, .mean = 12, .scatter = 4};
+    struct difference d;
+    compare_differences(&a, &b, &d); /* an error of 1 with 4 degrees of freedom */
+    CHECK_NEAR(d.value, 2, 1e-12);
+    CHECK_NEAR(d.low, 2 - 2.7764451, 1e-6);
+    CHECK_NEAR(d.high, 2 + 2.7764451, 1e-6);
+    CHECK_NEAR(d.p, 0.1161165, 1e-6);
+    a.variance = 4;
+    b.variance = 5;
+    compare_differences(&a, &b, &d); /* an error of 3 */
+    CHECK_NEAR(d.low, 2 - 3 * 2.7764451, 1e-6);
+    CHECK_NEAR(d.p, 0.5414702, 1e-6);
+    /* Few runs, or none on one side, are judged by what the measurements may be wrong by. */
+    static const size_t few[][2] = {{1, 1}, {2, 1}, {6, 0}, {0, 6}, {3, 0}};
+    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+        a.n = few[i][0];
+        b.n = few[i][1];
+        compare_differences(&a, &b, &d);
+        CHECK(isnan(d.p));
+        CHECK_NEAR(d.low, 2 - 3 * 1.96, 1e-9);
+        CHECK_NEAR(d.high, 2 + 3 * 1.96, 1e-9);
+    }
+    /* Runs that are all alike: the same, or surely not. */
+    a = b = (struct run_values){.n = 2, .mean = 5};
+    compare_differences(&a, &b, &d);
+    CHECK(d.p == 1 && d.low == 0 && d.high == 0);
+    b.mean = 6;
+    compare_differences(&a, &b, &d);
+    CHECK(d.p == 0 && d.value == 1);
+}
+
 int main(void)
 {
+    test_differences();
     test_exact();
     test_equal();
     test_truth(31, 30, 0.05);

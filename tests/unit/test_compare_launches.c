@@ -177,8 +177,44 @@ static void test_units(void)
     }
 }
 
+static void is_described(json_t *members, size_t size, const char *wanted)
+{
+    char text[160];
+    REQUIRE(members && size <= sizeof text);
+    experiment_describe(members, text, size);
+    CHECK_STR(text, wanted);
+    json_decref(members);
+}
+
+/* Each part for people, apart from the next, and what matters most first. */
+static void test_descriptions(void)
+{
+    is_described(json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:s}", "root", 2, "scheme", "barrier",
+                           "algorithm", "ring", "operation", "x", "bytes", 65536, "processes", 4,
+                           "datatype", "float"),
+                 160, "x, 64 KiB, 4 processes, ring, barrier, root 2, float");
+    static const struct {
+        int64_t bytes;
+        const char *wanted;
+    } sizes[] = {{0, "0 B"},
+                 {1023, "1023 B"},
+                 {1024, "1 KiB"},
+                 {1025, "1025 B"},
+                 {3072, "3 KiB"},
+                 {1048576, "1 MiB"},
+                 {INT64_C(5368709120), "5 GiB"},
+                 {INT64_C(1099511627776), "1024 GiB"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        is_described(json_pack("{s:I}", "bytes", (json_int_t)sizes[i].bytes), 160, sizes[i].wanted);
+    }
+    /* What has no room is left out, or cut. */
+    is_described(json_pack("{s:s, s:i}", "operation", "bcast", "processes", 4), 9, "bcast");
+    is_described(json_pack("{s:s, s:i}", "operation", "bcast", "processes", 4), 10, "bcast, 4 ");
+}
+
 int main(void)
 {
+    test_descriptions();
     test_equals();
     test_slowdown();
     test_spread();
