@@ -137,6 +137,40 @@ static void system_directory_has_one_owner(void)
     REQUIRE(chown(directory, 0, 0) == 0 && chmod(directory, 0700) == 0 && unlink(path) == 0);
 }
 
+/* A user without a clock of his own reads the system's, unless another place is named. */
+static void users_read_the_systems_clock(void)
+{
+    static const struct {
+        uid_t directory, page;
+        int err;
+    } cases[] = {{0, 0, ICTUS_OK},
+                 {NOBODY - 1, NOBODY - 1, ICTUS_OK},
+                 {0, NOBODY - 1, ICTUS_ERR_PERMISSION}};
+    char own[64];
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    (void)snprintf(own, sizeof(own), "/dev/shm/ictus-%d", NOBODY);
+    if (geteuid() != 0 || access(own, F_OK) == 0) {
+        return; /* only root can be another user */
+    }
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    ictusi_page_close(&writer);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        REQUIRE(chown(path, cases[i].page, 0) == 0 && chown(directory, cases[i].directory, 0) == 0);
+        REQUIRE(chmod(directory, 0755) == 0 && seteuid(NOBODY) == 0);
+        system_moved = true;
+        CHECK(ictus_lock_open("t", NULL, &lock, &why) == cases[i].err);
+        ictus_lock_close(cases[i].err ? NULL : lock);
+        CHECK(ictus_lock_open("other", NULL, &lock, &why) == ICTUS_ERR_IO);
+        CHECK(strstr(why.text, PAGE_SYSTEM_DIRECTORY "/ictus-lock.other"));
+        CHECK(ictus_lock_open("t", own, &lock, &why) == ICTUS_ERR_IO);
+        system_moved = false;
+        REQUIRE(seteuid(0) == 0);
+    }
+    REQUIRE(chown(directory, 0, 0) == 0 && chmod(directory, 0700) == 0 && unlink(path) == 0);
+}
+
 /* Whether this process has mapped the page. */
 static bool page_is_mapped(void)
 {
@@ -224,6 +258,40 @@ static void instants_left_out_are_the_next(void)
     const struct ictus_time last = {c.leap_at - c.leap_ns - 1000};
     REQUIRE(ictus_lock_unmap(lock, last, &back) == ICTUS_OK);
     CHECK_NEAR((double)(next.ns - back.ns), 1000, 2);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* An instant that is sought is found: the clock shows it then, whether a second is left out or
+ * repeated. */
+static void instants_are_found(void)
+{
+    static const int64_t away[] = {-3000000000, -1000000000, -500000000, -1, 0, 1, 500000000};
+    struct ictus_lock *lock = NULL;
+    struct ictus_time raw;
+    struct ictus_lock_reading r;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    for (int leap = -1; leap <= 1; leap++) {
+        const struct page_clock c = {.anchor = 5 * ICTUS_NS_PER_S,
+                                     .value = INT64_C(1800000000000000000),
+                                     .slope = 1e-5,
+                                     .leap_ns = leap * ICTUS_NS_PER_S,
+                                     .leap_at = INT64_C(1800000010000000000),
+                                     .state = ICTUS_LOCK_LOCKED};
+        ictusi_page_publish(&writer, &c);
+        for (size_t i = 0; i < sizeof(away) / sizeof(*away); i++) {
+            const struct ictus_time utc = {c.leap_at + away[i]};
+            if (leap == 1 && away[i] < 0 && away[i] >= -ICTUS_NS_PER_S) {
+                continue; /* there is no such instant */
+            }
+            REQUIRE(ictus_lock_unmap(lock, utc, &raw) == ICTUS_OK);
+            REQUIRE(ictus_lock_map(lock, raw, &r) == ICTUS_OK);
+            CHECK_NEAR((double)(r.time.ns - utc.ns), 0, 1);
+        }
+    }
     ictus_lock_close(lock);
     ictusi_page_close(&writer);
 }
@@ -343,6 +411,7 @@ int main(void)
     REQUIRE(mkdtemp(directory) != NULL);
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
     instants_left_out_are_the_next();
+    instants_are_found();
     nothing_asked_is_refused();
     errors_are_a_chord();
     errors_walk();
@@ -352,6 +421,7 @@ int main(void)
     descriptor_zero_is_one_too();
     REQUIRE(unlink(path) == 0);
     system_directory_has_one_owner();
+    users_read_the_systems_clock();
     others_are_not_trusted();
     (void)unlink(path);
     (void)snprintf(path, sizeof(path), "%s/ictus-guard.t", directory);
