@@ -106,31 +106,37 @@ class Test:
             lane.end_orphans()
         return code in (0, self.skipped), code, output, used
 
-    def measure(self, lane, suppressions):
-        """Runs it without a mutation, once for all."""
-        with self.measuring:
-            if self.measured:
-                return
-            # Some leave memory behind without a mutation that only an exact walk of the stack tells from ictus's own,
-            # some in any case, or cannot be looked into.
-            leaks = LEAKS.format(suppressions)
-            for self.leaks in (leaks, f"{leaks}:fast_unwind_on_malloc=0", "detect_leaks=0"):
-                begin = time.monotonic()
-                passes, code, output, used = self.run(lane, 0)
-                self.seconds = time.monotonic() - begin
-                if passes:
-                    break
-            self.functions = lane.entered()
-            # Long enough for a machine that has become busy since.
-            self.limit = min(self.limit, max(10, min(self.longest, int(8 * self.seconds)), int(3 * self.seconds)))
-            self.processor_s = int(2.5 * used) + 2 if self.kind == "unit" else None
-            self.fails, self.measured = not passes, True
-            if self.fails:
-                print(f"{self.name} fails without a mutation and is left out, so the score is worse than it could be:\n"
-                      f"{output[-2000:]}", file=sys.stderr, flush=True)
-            elif code:
-                print(f"{self.name} is skipped here: install what it needs, or the score is worse than it could be",
-                      file=sys.stderr, flush=True)
+    def measure(self, lane, suppressions, waits=True):
+        """Runs it without a mutation, once for all; unless it waits, not where another lane is about it."""
+        if not self.measuring.acquire(blocking=waits):
+            return
+        try:
+            if not self.measured:
+                self.measure_now(lane, suppressions)
+        finally:
+            self.measuring.release()
+
+    def measure_now(self, lane, suppressions):
+        # Some leave memory behind without a mutation that only an exact walk of the stack tells from ictus's own,
+        # some in any case, or cannot be looked into.
+        leaks = LEAKS.format(suppressions)
+        for self.leaks in (leaks, f"{leaks}:fast_unwind_on_malloc=0", "detect_leaks=0"):
+            begin = time.monotonic()
+            passes, code, output, used = self.run(lane, 0)
+            self.seconds = time.monotonic() - begin
+            if passes:
+                break
+        self.functions = lane.entered()
+        # Long enough for a machine that has become busy since.
+        self.limit = min(self.limit, max(10, min(self.longest, int(8 * self.seconds)), int(3 * self.seconds)))
+        self.processor_s = int(2.5 * used) + 2 if self.kind == "unit" else None
+        self.fails, self.measured = not passes, True
+        if self.fails:
+            print(f"{self.name} fails without a mutation and is left out, so the score is worse than it could be:\n"
+                  f"{output[-2000:]}", file=sys.stderr, flush=True)
+        elif code:
+            print(f"{self.name} is skipped here: install what it needs, or the score is worse than it could be",
+                  file=sys.stderr, flush=True)
 
     def notices(self, lane, number):
         """Whether it fails with this mutant. One that comes too late counts only if it comes in good time without."""
@@ -177,8 +183,9 @@ class Tests:
     def judges(self, pattern, lane):
         """Those that match and pass without a mutation; what has killed most in the least time comes first."""
         found = self.matching(pattern)
-        for test in found:
-            test.measure(lane, self.suppressions)
+        for waits in (False, True):  # each lane measures what no other is about, then waits for what others are
+            for test in found:
+                test.measure(lane, self.suppressions, waits)
         return sorted((test for test in found if not test.fails), key=lambda test: test.seconds / (1 + test.kills))
 
 
