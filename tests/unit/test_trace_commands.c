@@ -16,6 +16,7 @@
 #include <ictus/waits.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 extern const struct command command_arrivals, command_check, command_export, command_profile,
@@ -28,7 +29,7 @@ static struct {
     struct ictus_trace_recover_opts opts;
     struct ictus_arrivals_left left;
     struct ictus_tallies_state state;
-    int64_t rows;
+    int64_t rows, slept_ns;
     int recent;
     bool empty;
 } world;
@@ -77,6 +78,14 @@ void interrupt_watch(void)
 bool interrupt_here(void)
 {
     return world.interrupted;
+}
+
+/* Nobody waits here. */
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    world.slept_ns += (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
+    return 0;
 }
 
 json_t *header_create(const struct header_facts *facts)
@@ -375,6 +384,19 @@ static void jobs_are_followed(void)
                             "first\n\n"));
     CHECK(words_run(&command_arrivals, "word --follow --every=0.01 -f json") == EXIT_OK);
     CHECK(!told.text[0] && world.puts == 4);
+    /* Between two looks as long as is asked for, in steps after which a signal is seen. */
+    static const struct {
+        const char *line;
+        double pause_s;
+    } pauses[] = {{"word --follow", 1},
+                  {"word --follow --every=0.01", 0.01},
+                  {"word --follow --every=0.07", 0.07},
+                  {"word --follow --every=86400", 86400}};
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        world.slept_ns = 0;
+        CHECK(words_run(&command_arrivals, pauses[i].line) == EXIT_OK);
+        CHECK_NEAR((double)world.slept_ns * 1e-9, pauses[i].pause_s, 0.05 * pauses[i].pause_s);
+    }
     world.state.stage = ICTUS_TALLIES_KILLED;
     CHECK(words_run(&command_arrivals, "word --follow --every=0.01") == EXIT_FAILED);
     CHECK(strstr(failure, "some of its 4 processes did not reach MPI_Finalize"));
