@@ -241,10 +241,16 @@ static void tracer_log_line(struct tracer *t, const char *text, size_t length)
     (void)pthread_mutex_unlock(&t->log_lock);
 }
 
+/* text has room for the end of its line. */
+static void tracer_log_end_line(char *text, int length)
+{
+    text[length] = '\n';
+    tracer_log_line(&ictusi_tracer, text, (size_t)length + 1);
+}
+
 void ictusi_tracer_log(const char *format, ...)
 {
     char small[1024];
-    char *text = small;
     va_list list;
     va_start(list, format);
     const struct plain plain = plain_begin();
@@ -254,21 +260,19 @@ void ictusi_tracer_log(const char *format, ...)
     if (length < 0 || ictusi_tracer.forked) {
         return;
     }
-    if ((size_t)length >= sizeof(small) - 1) {
-        text = malloc((size_t)length + 2);
-        if (!text) {
-            return;
-        }
+    if ((size_t)length < sizeof(small) - 1) {
+        tracer_log_end_line(small, length);
+        return;
+    }
+    char *large = malloc((size_t)length + 2);
+    if (large) {
         va_start(list, format);
         const struct plain again = plain_begin();
-        (void)vsnprintf(text, (size_t)length + 1, format, list);
+        (void)vsnprintf(large, (size_t)length + 1, format, list);
         plain_end(&again);
         va_end(list);
-    }
-    text[length] = '\n';
-    tracer_log_line(&ictusi_tracer, text, (size_t)length + 1);
-    if (text != small) {
-        free(text);
+        tracer_log_end_line(large, length);
+        free(large);
     }
 }
 
