@@ -273,9 +273,15 @@ static int bench_rounds_write_all(struct chapter *chapter, struct ictus_why *why
         if (!err && !failed) {
             err = bench_rounds_write_cell(chapter->study, cell, why);
         }
-        ictus_bench_result_free(&cell->sum);
     }
     return err;
+}
+
+static void bench_rounds_close_chapter(struct chapter *chapter)
+{
+    for (size_t i = 0; i < chapter->count; i++) {
+        ictus_bench_result_free(&chapter->cells[i].sum);
+    }
 }
 
 /* Whether rank 0 already has the experiment in its file; it tells the others. */
@@ -336,6 +342,7 @@ static int bench_rounds_run_chapter(struct chapter *chapter, const struct bench_
     struct ictus_why second = {""};
     chapter->study->cut_short = err || interrupt_came();
     const int wrote = err == ICTUS_ERR_IO ? ICTUS_OK : bench_rounds_write_all(chapter, &second);
+    bench_rounds_close_chapter(chapter);
     if (!err && wrote) {
         *why = second;
     }
