@@ -284,7 +284,7 @@ static int rtt_run(const void *given, int word_count, char **words)
 
 const struct command command_rtt = {
     .name = "rtt",
-    .summary = "measure round trips, and how many a good minimum needs",
+    .summary = "measure round trips, and how many exchanges find the shortest",
     .arguments = "",
     .details = "mpirun -n 2 ictus rtt --exchanges=50000\n"
                "An exchange is an 8-byte message and its answer. Pairs are measured one by one.",

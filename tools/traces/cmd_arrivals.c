@@ -433,7 +433,7 @@ static int arrivals_run(const void *options, int word_count, char **words)
 
 const struct command command_arrivals = {
     .name = "arrivals",
-    .summary = "find out when processes came to a traced program's collectives",
+    .summary = "find out when processes arrive at a traced program's collectives",
     .arguments = "DIR|ARCHIVE|FILE",
     .details = "Patterns of an archive, of a job under ictus trace --statistics, or of a\n"
                "file that -o wrote; ictus bench replays them:\n"
