@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack recipe: put into a repository as packages/ictus/package.py."""
+"""Spack recipe. Put it into a repository as packages/ictus/package.py."""
 from spack.package import *
 
-try:  # Spack 1.0 and later keep build systems with the packages
+try:  # Spack 1.0 and later keep the build systems with the packages
     from spack_repo.builtin.build_systems.cmake import CMakePackage
 except ImportError:
     pass
