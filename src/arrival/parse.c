@@ -372,8 +372,8 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     struct ictus_arrivals_list found = {.at = NULL};
     int skipped = 0;
     int err = ictus_result_read(path, &objects, &skipped, why);
-    if (!err &&
-        skipped > 0) { /* unlike results of an interrupted run, patterns are written completely */
+    /* Unlike results of an interrupted run, patterns are written completely. */
+    if (!err && skipped > 0) {
         err = ictus_because(why, ICTUS_ERR_FORMAT,
                             "%.200s: %d %s, so the file is damaged; write it again with 'ictus "
                             "arrivals -o'",

@@ -193,8 +193,8 @@ int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, doubl
         lags[i] = (struct lag){stamps[i].remote - stamps[i].received, i};
     }
     qsort(lags, n, sizeof(*lags), estimator_by_lag);
-    const struct lag median =
-        lags[(n - 1) / 2]; /* the lower one, because line 17 requires an element */
+    /* The lower median, because line 17 requires an element. */
+    const struct lag median = lags[(n - 1) / 2];
     free(lags);
     const struct stamp *s = &stamps[median.index];
     out->at = s->received;

@@ -153,8 +153,8 @@ static struct blend discipline_blend_bank(const struct discipline *d)
         b.log_walk += w * log(d->bank[i].walk_ns2_per_s3);
         b.log_scale += w * log(d->bank[i].scale);
     }
-    b.state.frequency =
-        discipline_within_limits(b.state.frequency); /* the weights may add up to more than 1 */
+    /* The weights may add up to more than 1. */
+    b.state.frequency = discipline_within_limits(b.state.frequency);
     for (int i = 0; i < COUNT; i++) {
         const struct kalman *k = &d->bank[i].state;
         const double w = weights[i] / sum;

@@ -106,8 +106,8 @@ static int bench_study_add_algorithm(struct bench_study *study, const char *oper
     for (int i = 0; i < study->algorithm_count; i++) {
         struct bench_algorithm *known = &study->algorithms[i];
         if (strcmp(known->operation, operation) == 0 && strcmp(known->name, name) == 0) {
-            known->of_all =
-                known->of_all && of_all; /* an operation that was named is measured in any case */
+            /* An operation that was named is measured in any case. */
+            known->of_all = known->of_all && of_all;
             return ICTUS_OK;
         }
     }

@@ -16,8 +16,8 @@ struct guideline_limits {
     double significance; /* and p, times the comparisons planned, below this */
     double comparisons;
     double spread; /* between launches, assumed where there are too few to show it */
-    enum turns_before
-        before; /* a violation found by an earlier run stays unless it is clearly wrong now */
+    /* A violation found by an earlier run stays unless it is clearly wrong now. */
+    enum turns_before before;
 };
 
 struct guideline_result {

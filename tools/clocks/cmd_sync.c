@@ -26,8 +26,8 @@
 
 #if defined(ICTUS_SIMGRID)
 #define WARMUP "0" /* in a simulation connections cost nothing, and large runs cost much */
-#define CHECKED_ON                                                                                 \
-    MPI_COMM_SELF /* all simulated processes come to the same conclusion about a clock */
+/* All simulated processes come to the same conclusion about a clock. */
+#define CHECKED_ON MPI_COMM_SELF
 #else
 #define WARMUP "1"
 #define CHECKED_ON MPI_COMM_WORLD

@@ -41,9 +41,8 @@ static bool window_grow(const struct drift_points *p, double *window_s, size_t *
         window->window_s = inside == p->count ? p->times_s[p->count - 1] : *window_s;
         *window_s = drift_describe_next_window(*window_s);
         const bool news = inside > *n && inside > 2;
-        *n = news || inside == p->count
-                 ? inside
-                 : *n; /* two points are too few for a window, but they may be all there is */
+        /* Two points are too few for a window, but they may be all there is. */
+        *n = news || inside == p->count ? inside : *n;
         if (news) {
             if (ictus_straight_fit(p->times_s, p->offsets_ns, inside, &window->line) == ICTUS_OK) {
                 return true;

@@ -75,9 +75,8 @@ int command_launched_size(void)
 
 bool command_speaks(void)
 {
-    enum {
-        END_S = 60
-    }; /* by then the first process has printed its line, however busy the machine is */
+    /* By then the first process has printed its line, however busy the machine is. */
+    enum { END_S = 60 };
     if (command_mpi_is_up() || command_launched_rank() == 0) {
         return command_rank() == 0;
     }

@@ -111,6 +111,14 @@ int output_allowed(const char *path, bool replace, int word_count, char **words,
                : ICTUS_OK;
 }
 
+/* Whether a place, the output itself or its directory, may be used in this mode. */
+static int output_permitted(const char *place, int mode, const char *path, struct ictus_why *why)
+{
+    return access(place, mode) ? ictus_because(why, ICTUS_ERR_ARG, "cannot write '%.200s': %s",
+                                               path, strerror(errno))
+                               : ICTUS_OK;
+}
+
 int output_possible(const char *path, struct ictus_why *why)
 {
     struct stat status;
@@ -119,13 +127,12 @@ int output_possible(const char *path, struct ictus_why *why)
         return ICTUS_OK;
     }
     if (stat(path, &status) == 0) {
-        return S_ISDIR(status.st_mode)
-                   ? ictus_because(why, ICTUS_ERR_ARG,
-                                   "cannot write '%.200s': it is a directory; name a file in it",
-                                   path)
-               : access(path, W_OK) ? ictus_because(why, ICTUS_ERR_ARG, "cannot write '%.200s': %s",
-                                                    path, strerror(errno))
-                                    : ICTUS_OK;
+        if (S_ISDIR(status.st_mode)) {
+            return ictus_because(why, ICTUS_ERR_ARG,
+                                 "cannot write '%.200s': it is a directory; name a file in it",
+                                 path);
+        }
+        return output_permitted(path, W_OK, path, why);
     }
     directory_of(path, directory);
     const char *where = directory[0] ? directory : ".";
@@ -134,10 +141,7 @@ int output_possible(const char *path, struct ictus_why *why)
                              "cannot write '%.200s': there is no directory '%.*s'", path,
                              (int)strlen(where) - 1, where);
     }
-    return access(where, W_OK | X_OK)
-               ? ictus_because(why, ICTUS_ERR_ARG, "cannot write '%.200s': %s", path,
-                               strerror(errno))
-               : ICTUS_OK;
+    return output_permitted(where, W_OK | X_OK, path, why);
 }
 
 int output_possible_directory(const char *path, struct ictus_why *why)

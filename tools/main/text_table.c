@@ -188,9 +188,9 @@ int text_table_print(struct text_table *table, const char *prefix, FILE *file)
     int err = table->failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
     if (!err && table->column_count > 0) {
         table_measure(table, widths);
+        /* If there are no other columns, the keys are treated like any column. */
         if (table->key_count >= table->column_count) {
-            table->key_count =
-                0; /* if there are no other columns, the keys are treated like any column */
+            table->key_count = 0;
         }
         if (!table_shrink(table, room, true, widths)) {
             (void)table_shrink(table, room, false, widths);

@@ -169,8 +169,8 @@ static void plain_word(const char *word, char *plain)
     size_t length = 0;
     for (const char *c = word; *c; c++) {
         if (*c != '-') {
-            plain[length++] =
-                (char)(tolower)((unsigned char)*c); /* a function, not the macro of <ctype.h> */
+            /* In parentheses it is the function, not the macro of <ctype.h>. */
+            plain[length++] = (char)(tolower)((unsigned char)*c);
         }
     }
     plain[length] = '\0';

@@ -133,8 +133,8 @@ void cell_put_bar(double share, int width, bool utf8)
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const int eighths = (int)(share * width * 8);
     printf("  ");
-    const int whole =
-        utf8 || eighths >= 8 ? eighths / 8 : 1; /* the smallest value is still visible */
+    /* The smallest value is still visible. */
+    const int whole = utf8 || eighths >= 8 ? eighths / 8 : 1;
     for (int i = 0; i < whole; i++) {
         printf("%s", utf8 ? "█" : "#");
     }

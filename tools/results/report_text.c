@@ -381,8 +381,8 @@ static void report_text_print_row(const struct selection *selected, const struct
     int used = 0;
     for (int c = 0; c < table->count; c++) {
         used += table->widths[c] + 2;
-        if (used > table->width &&
-            c > 0) { /* the terminal is too narrow for all columns: continue in a line of its own */
+        /* The terminal is too narrow for all columns: continue in a line of its own. */
+        if (used > table->width && c > 0) {
             used = table->widths[c] + 2 + WRAPPED;
             printf("\n%*s", WRAPPED, "");
         }

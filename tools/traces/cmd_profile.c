@@ -33,8 +33,8 @@ static int profile_print(const struct profile_options *o, char **words, struct i
         err = ICTUS_ERR_NOMEM;
     }
     if (!err) {
-        (void)fwrite(text, 1, size,
-                     stdout); /* a failure is noticed when standard output is closed at the end */
+        /* A failure is noticed when standard output is closed at the end. */
+        (void)fwrite(text, 1, size, stdout);
     }
     free(text);
     return err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err;
