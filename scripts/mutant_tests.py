@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tests that scripts/mutate judges mutants by: started as CTest would start them, but without it.
 
-A test is first run as it is, which shows how long it takes and through which functions it comes. With a mutant it
+A test is first run as it is, which shows how long it takes and through which places it comes. With a mutant it
 has a few times as long: a program without a launcher is limited in processor time, so that one that never ends is
 stopped soon, and one on a busy machine is not.
 """
@@ -47,7 +47,7 @@ def run(command, seconds, environment=None, directory=None):
 
 
 class Lane:
-    """Where one mutant at a time is alive: a file that the processes of its tests map, and note their functions in."""
+    """Where one mutant at a time is alive: a file that the processes of its tests map, and note in it through which places they come."""
 
     def __init__(self, path):
         self.path = path
@@ -56,11 +56,11 @@ class Lane:
         os.chmod(path, 0o666)  # tests run programs as other users
 
     def set(self, number):
-        """Which mutant is alive from here on (0: none), with no function entered."""
+        """Which mutant is alive from here on (0: none), with no place noted."""
         with open(self.path, "r+b") as file, mmap.mmap(file.fileno(), weave.STATE_BYTES) as state:
             state[:] = number.to_bytes(4, sys.byteorder) + bytes(weave.STATE_BYTES - 4)
 
-    def entered(self):
+    def noted(self):
         with open(self.path, "rb") as file:
             return {at for at, byte in enumerate(file.read()[4:]) if byte}
 
@@ -91,7 +91,7 @@ class Test:
         names = properties.get("RESOURCE_LOCK", []) + ([] if self.kind in ("unit", "mpi") else [self.name])
         self.locks = [locks.setdefault(name, threading.Lock()) for name in sorted(names)]
         self.measuring, self.measured, self.fails = threading.Lock(), False, False
-        self.leaks, self.processor_s, self.seconds, self.functions, self.kills = "", None, 0, set(), 0
+        self.leaks, self.processor_s, self.seconds, self.places, self.kills = "", None, 0, set(), 0
 
     def run(self, lane, number):
         """Whether it passes, exit code, output, seconds of processor time, with this mutant alive."""
@@ -126,7 +126,7 @@ class Test:
             self.seconds = time.monotonic() - begin
             if passes:
                 break
-        self.functions = lane.entered()
+        self.places = lane.noted()
         # Long enough for a machine that has become busy since.
         self.limit = min(self.limit, max(10, min(self.longest, int(8 * self.seconds)), int(3 * self.seconds)))
         self.processor_s = int(2.5 * used) + 2 if self.kind == "unit" else None

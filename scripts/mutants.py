@@ -2,12 +2,13 @@
 """The small mistakes that scripts/mutate makes, and how many of them come into one build.
 
 A mutant inside a function stands beside the original, chosen by a number in a file that every process maps: one
-build serves all of them, and each costs only its tests. The same file notes which functions a test came through.
+build serves all of them, and each costs only its tests. The same file notes which places a test came through:
+functions, and statements with a mutant in them.
 The environment names the file, so that several mutants can be alive at a time, each in processes of its own.
 """
 import re
 
-STATE_BYTES = 1 << 16  # a number, then a byte for each function that has mutants
+STATE_BYTES = 1 << 16  # a number, then a byte for each place
 STATE_VARIABLE = "ICTUS_MUTANT_STATE"
 
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
@@ -54,6 +55,8 @@ class Mutant:
         self.line = text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip())) + 1
         self.source = text
         self.number, self.function, self.invalid, self.reached = 0, None, False, False
+        self.tried = []  # name and seconds of each test
+        self.place, self.unplaced = None, False  # its statement's, where that can be told from its function's
 
     def text(self):
         return self.source[:self.start] + self.new + self.source[self.end:]
@@ -118,8 +121,13 @@ def is_unread(kind, text, start, end):
     return kind == "return" and NOTHING.match(text, end)
 
 
+def hidden(text):
+    """A text of the same length without what is no code."""
+    return HIDDEN.sub(lambda m: re.sub(r"[^\n]", "\0", m.group(0)), text)
+
+
 def mutants_of(path, text):
-    masked = HIDDEN.sub(lambda m: re.sub(r"[^\n]", "\0", m.group(0)), text)
+    masked = hidden(text)
     for kind, pattern, make in OPERATORS:
         for match in pattern.finditer(masked):
             if is_unread(kind, text, match.start(), match.end()):
@@ -165,13 +173,63 @@ def body_of(mutant):
     return None
 
 
+# What may begin a statement, before which nothing can stand.
+CASE = re.compile(r"(?:case\b[^:?]*|default|[a-z_]\w*)\s*:(?!:)")
+ELSE = re.compile(r"else\b\s*(?=if\b)")
+TAIL = re.compile(r"while\b[^{;]*;")  # of "do"
+SPACE = re.compile(r"[\s\0]*")
+BLOCK = re.compile(r"[ \0]*\n")  # behind a brace that opens one; values follow in its line
+
+
+def statement_of(masked, begin, at):
+    """(where, whether after "else") the statement begins that holds a character of a function's body: behind its
+    labels, at "if" in "else if". What stands in parentheses, or among values in braces, ends no statement. None in a label
+    and behind "do"."""
+    opened, start = [], begin
+    for i in range(begin, at):
+        c = masked[i]
+        if c in "([":
+            opened.append(c)
+        elif c == "{":
+            opened.append(c if BLOCK.match(masked, i + 1) and masked[begin:i].rstrip(" \n\0")[-1:] not in ("=", ",") else "=")
+        elif c in ")]}" and opened:
+            c += opened.pop()
+        if c in (";", "{", "}{") and not set(opened) & set("([="):
+            start = i + 1
+    start = SPACE.match(masked, start).end()
+    while label := CASE.match(masked, start):
+        start = SPACE.match(masked, label.end()).end()
+    other = ELSE.match(masked, start)
+    start = other.end() if other else start
+    return None if start > at or TAIL.match(masked, start) else (start, other is not None)
+
+
+def statement_with(mutant):
+    """The statement that holds a mutant; None for one that stands at the head of its function, or in a label."""
+    masked, (begin, _) = hidden(mutant.source), body_of(mutant)
+    at = SPACE.match(masked, mutant.start).end()
+    return statement_of(masked, begin, at) if at >= begin and mutant.kind != "return" else None
+
+
+def marked(text, begin, end, mutants, mark):
+    """A function's body in which the statements that hold these mutants note that they were come to."""
+    marks, parts, at = {}, [], begin
+    for mutant in mutants:
+        marks.setdefault(statement_with(mutant), []).append(mark.format(4 + mutant.place))
+    for (start, other), notes in sorted(marks.items()):
+        parts += [text[at:start], f"if (({', '.join(notes)}, 0)) {{ }} else " if other else f"{', '.join(notes)}; "]
+        at = start
+    return "".join(parts) + text[at:end]
+
+
 def block_of(number, origin, body):
     labels = LABEL.findall(body)
     return "{" + (f" __label__ {', '.join(labels)};" if labels else "") + f"\n#line {number} \"{origin}\"\n" + body + "}"
 
 
 def woven(path, text, file_id, bodies):
-    """A file's text with all its mutants inside it. bodies: (begin, end) to (the function's number, [(number, mutant)])."""
+    """A file's text with all its mutants inside it. bodies: (begin, end) to (the function's place, [(number, mutant)]).
+    Without a mutant alive, it notes the statements of those that have a place of their own."""
     prefix = f"mutants{file_id}"
     prelude = PRELUDE.replace("MUTANTS", prefix).replace("SIZE", str(STATE_BYTES)).replace("VARIABLE", STATE_VARIABLE)
     parts, at = [prelude, f'#line 1 "{path}"\n'], 0
@@ -181,6 +239,10 @@ def woven(path, text, file_id, bodies):
             mutated = mutant.text()
             parts += [f"if (*(volatile int *){prefix}_state == {number}) ",
                       block_of(1, f"mutant:{number}", mutated[begin:len(mutated) - (len(text) - end)]), " else\n"]
+        placed = [mutant for _, mutant in mutants if mutant.place is not None]
+        if placed:
+            parts += [f"if (*(volatile int *){prefix}_state == 0) ",
+                      block_of(1, f"place:{function}", marked(text, begin, end, placed, prefix + "_state[{}] = 1")), " else\n"]
         parts += [block_of(text.count("\n", 0, begin) + 1, path, text[begin:end]), "\n"]
         at = end
     return "".join(parts) + text[at:]
