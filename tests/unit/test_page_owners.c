@@ -406,6 +406,50 @@ static void long_names_are_refused(void)
     }
 }
 
+/*
+ * A reader that cannot see the daemon's process, from another process namespace, takes a clock that
+ * was published in time for a sign of life, and one that is overdue for none.
+ */
+static void unseen_daemons_live_in_time(void)
+{
+    struct page_writer writer;
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_status status = {.pid = 1};
+    REQUIRE(ictusi_page_create("t", directory, &writer, NULL) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, NULL) == ICTUS_OK);
+    ictusi_page_report(&writer, &status);
+    writer.page->header.pidns ^= 1;
+    for (int64_t overdue_s = -60; overdue_s <= 60; overdue_s += 120) {
+        const int64_t until = ictusi_timebase_raw_now() - overdue_s * ICTUS_NS_PER_S;
+        const struct page_clock c = {.anchor = until - ICTUS_NS_PER_S, .good_until = until};
+        ictusi_page_publish(&writer, &c);
+        REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
+        CHECK(status.alive == (overdue_s < 0));
+    }
+    ictusi_page_close(&writer);
+    ictus_lock_close(lock);
+}
+
+/* The fast path ends with the clock's period of validity, or one to two seconds before a leap. */
+static void fast_path_ends_before_a_leap(void)
+{
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, NULL) == ICTUS_OK);
+    for (int64_t leap_s = 0; leap_s <= 120; leap_s += 40) {
+        struct page_clock c = {.anchor = 5 * ICTUS_NS_PER_S,
+                               .value = INT64_C(1800000000000000000),
+                               .good_until = 65 * ICTUS_NS_PER_S,
+                               .leap_ns = leap_s ? ICTUS_NS_PER_S : 0};
+        c.leap_at = c.value + leap_s * ICTUS_NS_PER_S;
+        ictusi_page_publish(&writer, &c);
+        memcpy(&c, (void *)writer.page->clock[writer.page->clock_turn & 1], sizeof(c));
+        const int64_t left = c.anchor + leap_s * ICTUS_NS_PER_S - c.quick_until;
+        CHECK(leap_s == 40 ? left >= ICTUS_NS_PER_S && left <= 2 * ICTUS_NS_PER_S
+                           : c.quick_until == c.good_until);
+    }
+    ictusi_page_close(&writer);
+}
+
 int main(void)
 {
     REQUIRE(mkdtemp(directory) != NULL);
@@ -416,6 +460,8 @@ int main(void)
     errors_are_a_chord();
     errors_walk();
     long_names_are_refused();
+    unseen_daemons_live_in_time();
+    fast_path_ends_before_a_leap();
     REQUIRE(unlink(path) == 0);
     trusted_pages_are_mapped();
     descriptor_zero_is_one_too();
