@@ -30,8 +30,9 @@ static struct {
     struct ictus_arrivals_left left;
     struct ictus_tallies_state state;
     int64_t rows, slept_ns;
-    int recent;
-    bool empty;
+    int recent, check;
+    bool empty, unknown;
+    const char *report, *word;
 } world;
 static char failure[400];
 const char *const results_formats[] = {"text", "csv", "json", NULL};
@@ -56,7 +57,7 @@ void progress_watch_begin(struct progress_watch *watch, const struct progress_op
                           const char *command, int count, char **paths)
 {
     (void)watch, (void)options, (void)command;
-    CHECK(count == 1 && strcmp(paths[0], "word") == 0);
+    CHECK(count == 1 && strcmp(paths[0], world.word ? world.word : "word") == 0);
     world.begun++;
 }
 
@@ -128,6 +129,31 @@ void __wrap_ictus_tallies_close(struct ictus_tallies *tallies);
 int __wrap_ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
                                   struct ictus_arrivals_left *left, struct ictus_why *why);
 
+int __wrap_ictus_check(const char *in, json_t **report, struct ictus_why *why);
+int __wrap_ictus_waits(const char *in, json_t **report, struct ictus_why *why);
+
+int __wrap_ictus_check(const char *in, json_t **report, struct ictus_why *why)
+{
+    char plain[1024];
+    CHECK_STR(in, "word");
+    CHECK(world.begun == 1 && world.ended == 0);
+    if (world.check) {
+        return ictus_because(why, world.check, "not read");
+    }
+    (void)snprintf(plain, sizeof plain, "%s", world.report);
+    for (char *at = strchr(plain, '\''); at; at = strchr(at, '\'')) {
+        *at = '"';
+    }
+    *report = json_loads(plain, 0, NULL);
+    REQUIRE(*report);
+    return ICTUS_OK;
+}
+
+int __wrap_ictus_waits(const char *in, json_t **report, struct ictus_why *why)
+{
+    return __wrap_ictus_check(in, report, why);
+}
+
 int __wrap_ictus_output_put(struct ictus_output *out, json_t *object)
 {
     (void)out;
@@ -149,6 +175,7 @@ int __wrap_ictus_trace_recover(const char *directory, const struct ictus_trace_r
                                struct ictus_trace_summary *summary, struct ictus_why *why)
 {
     CHECK_STR(directory, "word");
+    CHECK(world.begun == 1 && world.ended == 0);
     world.opts = *opts;
     *summary = world.summary;
     return world.recover ? ictus_because(why, world.recover, "not recovered") : ICTUS_OK;
@@ -175,7 +202,9 @@ static void sites_fill(struct ictus_arrivals_list *list)
         for (int r = 0; r < 3; r++) {
             a->rank[r] = (struct ictus_arrival_rank){.mean_ns = 1000 * r,
                                                      .sd_ns = 10 + r,
-                                                     .last = r == 1 ? 0.9 : 0.05,
+                                                     .last = world.unknown ? NAN
+                                                             : r == 1      ? 0.9
+                                                                           : 0.05,
                                                      .autocorrelation = 0.25 * r};
             for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
                 a->rank[r].quantiles_ns[q] = 100 * q + r;
@@ -215,7 +244,8 @@ void __wrap_ictus_tallies_close(struct ictus_tallies *tallies)
 int __wrap_ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
                                   struct ictus_arrivals_left *left, struct ictus_why *why)
 {
-    (void)in, (void)why;
+    (void)why;
+    CHECK_STR(in, world.word ? world.word : "word");
     world.rows = rows;
     *left = world.left;
     sites_fill(list);
@@ -255,6 +285,70 @@ static int words_run(const struct command *command, const char *line)
     return code;
 }
 
+static void ends(const struct command *command, const char *line, int wanted)
+{
+    const int code = words_run(command, line);
+    if (code != wanted) {
+        (void)fprintf(stderr, "%s %s: exit code %d, not %d\n", command->name, line, code, wanted);
+        check_failures++;
+    }
+    CHECK(world.begun == world.ended);
+}
+
+/* A report ends with 3 if it holds what a script should stop at, of whatever kind it is. */
+static void reports_end_as_they_say(void)
+{
+    static const char *const kinds[] = {"p2p", "collective", "openmp", "rma"};
+    char report[160];
+    world.report = "{'type': 'check', 'archive': 'word'}";
+    ends(&command_check, "word", EXIT_OK);
+    CHECK(told.text[0]);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        (void)snprintf(report, sizeof report,
+                       "{'type': 'check', 'archive': 'word', 'violations_%s': 1}", kinds[i]);
+        world.report = report;
+        ends(&command_check, "word", EXIT_BELOW);
+    }
+    world.report = "{'type': 'check', 'archive': 'word', 'violations_raw': 7}";
+    ends(&command_check, "word", EXIT_OK);
+    ends(&command_check, "word -o none/file", EXIT_FAILED);
+    CHECK(strstr(failure, "check: cannot write"));
+    world.report = "[{'type': 'waits', 'rank_time_s': 8, 'wait_s': 5, 'wait_low_s': 2}]";
+    ends(&command_waits, "word", EXIT_OK);
+    CHECK(told.text[0]);
+    ends(&command_waits, "word --fail-above=0.25", EXIT_OK);
+    ends(&command_waits, "word --fail-above=24%", EXIT_BELOW);
+    ends(&command_waits, "word -o none/file", EXIT_FAILED);
+    CHECK(strstr(failure, "waits: cannot write"));
+    world.report = "[{'type': 'waits', 'rank_time_s': 0.5, 'wait_s': 0.5, 'wait_low_s': 0.25}]";
+    ends(&command_waits, "word --fail-above=49%", EXIT_BELOW);
+    world.report = "[{'type': 'waits', 'rank_time_s': 0, 'wait_s': 0, 'wait_low_s': 0}]";
+    ends(&command_waits, "word --fail-above=0", EXIT_OK);
+}
+
+/* What cannot be read is a wrong argument; only a lack of memory is not. */
+static void unread_archives_are_refused(void)
+{
+    static const struct command *const commands[] = {&command_check, &command_waits};
+    for (size_t i = 0; i < 2; i++) {
+        static const int errors_of[] = {ICTUS_ERR_FORMAT, ICTUS_ERR_IO, ICTUS_ERR_ARG};
+        for (size_t k = 0; k < 3; k++) {
+            world.check = errors_of[k];
+            ends(commands[i], "word", EXIT_USAGE);
+            CHECK(strstr(failure, ": not read") && !told.text[0] && world.kept == 1);
+        }
+        world.check = ICTUS_ERR_NOMEM;
+        ends(commands[i], "word", EXIT_FAILED);
+        world.check = 0;
+        static const char *const lines[] = {"", "word word"};
+        for (size_t k = 0; k < 2; k++) {
+            ends(commands[i], lines[k], EXIT_USAGE);
+            CHECK(strstr(failure, ": name one archive, by its directory or its anchor file"));
+            CHECK(world.begun == 0);
+        }
+    }
+}
+
 /* Work on an archive is watched until it is over, however it ends. */
 static void work_is_watched_to_its_end(void)
 {
@@ -267,11 +361,13 @@ static void work_is_watched_to_its_end(void)
                  {&command_profile, "word", 0},
                  {&command_export, "word", 0},
                  {&command_trace_skew, "word -o never", 1}};
+    world.check = ICTUS_ERR_IO;
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         CHECK(words_run(works[i].command, works[i].words) != EXIT_OK);
         CHECK(world.begun == 1 && world.ended == 1 && world.kept == works[i].kept);
         CHECK(!told.text[0] && failure[0]);
     }
+    world.check = 0;
 }
 
 static void recovery_is_told(void)
@@ -352,7 +448,44 @@ static void arrivals_are_told(void)
     CHECK(words_run(&command_arrivals, "word") == EXIT_FAILED);
     CHECK(strstr(failure, "word contains no collective"));
     world.empty = false;
+    world.unknown = true; /* nobody is the last where nothing is known */
+    CHECK(words_run(&command_arrivals, "word --site=late") == EXIT_OK);
+    CHECK(strstr(told.text, "     0.75 -\n"));
+    world.unknown = false;
+    CHECK(words_run(&command_arrivals, "word word") == EXIT_USAGE && world.begun == 0);
+    CHECK(strstr(failure, "name one archive (a directory or its anchor file) or a file of "));
     (void)unlink("word/traces.otf2");
+    world.left = (struct ictus_arrivals_left){0};
+    static const char *const anchors[] = {"word/any.otf2", ".otf2"};
+    for (size_t i = 0; i < 2; i++) {
+        world.word = anchors[i];
+        CHECK(words_run(&command_arrivals, anchors[i]) == EXIT_OK && world.begun == 1);
+    }
+    world.word = NULL;
+    static const char *const files[] = {"none", "otf2", "any.otf3", "anyotf2"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        CHECK(words_run(&command_arrivals, files[i]) != EXIT_OK && world.begun == 0);
+    }
+}
+
+/* Whatever is left out is told, if it is one kind alone. */
+static void what_is_left_out_is_told(void)
+{
+    static const struct ictus_arrivals_left lefts[] = {
+        {.incomplete = 1}, {.muted = 1}, {.inter = 1}};
+    FILE *file = fopen("word/traces.otf2", "w");
+    REQUIRE(file && fclose(file) == 0);
+    for (size_t i = 0; i < 3; i++) {
+        world.left = lefts[i];
+        CHECK(words_run(&command_arrivals, "word") == EXIT_OK);
+        CHECK(strncmp(errors, "ictus arrivals: left out: ", 26) == 0);
+    }
+    world.left = lefts[0];
+    (void)unlink("word/traces.otf2");
+    world.state = (struct ictus_tallies_state){.processes = 4, .inter = 1};
+    CHECK(words_run(&command_arrivals, "word") == EXIT_OK);
+    CHECK_STR(errors, "ictus arrivals: left out: 0 calls of more call sites than there is room "
+                      "for, 1 calls on inter-communicators\n");
 }
 
 /* The statistics that a running job has kept so far. */
@@ -397,6 +530,10 @@ static void jobs_are_followed(void)
         CHECK(words_run(&command_arrivals, pauses[i].line) == EXIT_OK);
         CHECK_NEAR((double)world.slept_ns * 1e-9, pauses[i].pause_s, 0.05 * pauses[i].pause_s);
     }
+    world.empty = true; /* no call yet: nothing to show, and the job goes on */
+    CHECK(words_run(&command_arrivals, "word --follow --every=0.01") == EXIT_OK);
+    CHECK(!told.text[0] && world.reads == 2);
+    world.empty = false;
     world.state.stage = ICTUS_TALLIES_KILLED;
     CHECK(words_run(&command_arrivals, "word --follow --every=0.01") == EXIT_FAILED);
     CHECK(strstr(failure, "some of its 4 processes did not reach MPI_Finalize"));
@@ -421,7 +558,10 @@ int main(void)
     REQUIRE(mkdtemp(directory) && chdir(directory) == 0);
     work_is_watched_to_its_end();
     recovery_is_told();
+    reports_end_as_they_say();
+    unread_archives_are_refused();
     arrivals_are_told();
+    what_is_left_out_is_told();
     jobs_are_told();
     jobs_are_followed();
     CHECK(rmdir("word") == 0 && chdir("/") == 0 && rmdir(directory) == 0);
