@@ -22,6 +22,7 @@ import mutants as weave
 LATE = 124
 STATIC_TLS = "glibc.rtld.optional_static_tls=65536"  # SimGrid loads a program's sanitizer late
 LEAKS = "suppressions={}:print_suppressions=0"
+GUESSES_S = {"unit": 1, "mpi": 4, "cli": 8}  # by kind, before it was measured
 POLL_S = 0.01  # between two looks at a process: shorter than any test takes to start
 
 
@@ -85,6 +86,7 @@ class Test:
         self.kind = properties.get("LABELS", [""])[0]
         self.directory = properties.get("WORKING_DIRECTORY")
         self.environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
+        self.guess_s = properties.get("COST", GUESSES_S.get(self.kind, 20))
         self.skipped = properties.get("SKIP_RETURN_CODE")
         self.limit, self.longest = properties.get("TIMEOUT", 300), longest
         # Two mutants are judged at a time; programs bear that, scripts may name what they make.
@@ -106,15 +108,14 @@ class Test:
             lane.end_orphans()
         return code in (0, self.skipped), code, output, used
 
-    def measure(self, lane, suppressions, waits=True):
-        """Runs it without a mutation, once for all; unless it waits, not where another lane is about it."""
-        if not self.measuring.acquire(blocking=waits):
-            return
-        try:
+    def expected_s(self):
+        return self.seconds if self.measured else self.guess_s
+
+    def measure(self, lane, suppressions):
+        """Runs it without a mutation, once for all."""
+        with self.measuring:
             if not self.measured:
                 self.measure_now(lane, suppressions)
-        finally:
-            self.measuring.release()
 
     def measure_now(self, lane, suppressions):
         # Some leave memory behind without a mutation that only an exact walk of the stack tells from ictus's own,
@@ -180,13 +181,13 @@ class Tests:
             return ["test_programs"]
         return sorted({"test_" + test.name.rsplit(".", 1)[1] for test in tests})
 
-    def judges(self, pattern, lane):
-        """Those that match and pass without a mutation; what has killed most in the least time comes first."""
-        found = self.matching(pattern)
-        for waits in (False, True):  # each lane measures what no other is about, then waits for what others are
-            for test in found:
-                test.measure(lane, self.suppressions, waits)
-        return sorted((test for test in found if not test.fails), key=lambda test: test.seconds / (1 + test.kills))
+    def in_turn(self, pattern, first):
+        """Those that match, one after the other: the one of this name first, then what has killed most in the least
+        time. What another lane measures now comes last, and what nobody needed yet is not measured."""
+        left = self.matching(pattern)
+        while left:
+            left.sort(key=lambda test: (test.name != first, test.measuring.locked(), test.expected_s() / (1 + test.kills)))
+            yield left.pop(0)
 
 
 def leak_flags():

@@ -54,8 +54,8 @@ class Mutant:
         self.path, self.kind, self.start, self.end, self.new = path, kind, start, end, new
         self.line = text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip())) + 1
         self.source = text
-        self.number, self.function, self.invalid, self.reached = 0, None, False, False
-        self.tried = []  # name and seconds of each test
+        self.number, self.function, self.invalid = 0, None, False
+        self.tried = {}  # seconds of each test that was run with it
         self.place, self.unplaced = None, False  # its statement's, where that can be told from its function's
 
     def text(self):
