@@ -23,6 +23,7 @@ LATE = 124
 STATIC_TLS = "glibc.rtld.optional_static_tls=65536"  # SimGrid loads a program's sanitizer late
 LEAKS = "suppressions={}:print_suppressions=0"
 GUESSES_S = {"unit": 1, "mpi": 4, "cli": 8}  # by kind, before it was measured
+OPTION_READERS = re.compile(r"cli\.(help|option-limits)$")  # of the tables of options of all commands
 POLL_S = 0.01  # between two looks at a process: shorter than any test takes to start
 
 
@@ -80,8 +81,9 @@ class Lane:
 class Test:
     """A test as CTest knows it, and what it does without a mutation."""
 
-    def __init__(self, entry, longest, locks):
+    def __init__(self, entry, suppressions, longest, locks):
         properties = {p["name"]: p["value"] for p in entry.get("properties", [])}
+        self.suppressions = suppressions
         self.name, self.command = entry["name"], entry.get("command")
         self.kind = properties.get("LABELS", [""])[0]
         self.directory = properties.get("WORKING_DIRECTORY")
@@ -108,19 +110,28 @@ class Test:
             lane.end_orphans()
         return code in (0, self.skipped), code, output, used
 
-    def expected_s(self):
-        return self.seconds if self.measured else self.guess_s
+    def cost_for(self, mutant):
+        """What decides which test is run first: the one that killed the mutant the last time, then what has killed most
+        in the least time. What another lane measures now can wait."""
+        seconds = self.seconds if self.measured else self.guess_s
+        return self.name != mutant.before, self.measuring.locked(), seconds / (1 + self.kills)
 
-    def measure(self, lane, suppressions):
+    def may_notice(self, mutant):
+        """Whether it comes through the mutant's statement, or else its function. A file without functions is a table,
+        which others read, as they do a command's options."""
+        return not self.fails and bool(not mutant.places or mutant.places & self.places or
+                                       mutant.function is None and OPTION_READERS.search(self.name))
+
+    def measure(self, lane):
         """Runs it without a mutation, once for all."""
         with self.measuring:
             if not self.measured:
-                self.measure_now(lane, suppressions)
+                self.measure_now(lane)
 
-    def measure_now(self, lane, suppressions):
+    def measure_now(self, lane):
         # Some leave memory behind without a mutation that only an exact walk of the stack tells from ictus's own,
         # some in any case, or cannot be looked into.
-        leaks = LEAKS.format(suppressions)
+        leaks = LEAKS.format(self.suppressions)
         for self.leaks in (leaks, f"{leaks}:fast_unwind_on_malloc=0", "detect_leaks=0"):
             begin = time.monotonic()
             passes, code, output, used = self.run(lane, 0)
@@ -155,20 +166,22 @@ class Tests:
 
     def __init__(self, directory, suppressions, longest):
         self.directory, self.suppressions, self.longest = directory, suppressions, longest
-        self.known, self.locks = {}, {}
+        self.known, self.found, self.locks = {}, {}, {}
 
     def read(self):
         """What CTest says of them: of programs that are not built yet, no command."""
+        self.found.clear()
         _, text, _ = run(["ctest", "--test-dir", self.directory, "--show-only=json-v1"], 120)
         for entry in json.loads(text[text.index("{"):])["tests"]:
             if entry["name"] not in self.known or not self.known[entry["name"]].command:
-                self.known[entry["name"]] = Test(entry, self.longest, self.locks)
+                self.known[entry["name"]] = Test(entry, self.suppressions, self.longest, self.locks)
 
     def matching(self, pattern):
-        found = [test for name, test in self.known.items() if re.search(pattern, name)]
-        if not found:
+        if pattern not in self.found:
+            self.found[pattern] = [test for name, test in self.known.items() if re.search(pattern, name)]
+        if not self.found[pattern]:
             sys.exit(f"mutate: no test is called '{pattern}'")
-        return found
+        return self.found[pattern]
 
     def targets(self, patterns):
         """What has to be built for the tests that match any of these: unit tests need their own programs only,
@@ -181,13 +194,11 @@ class Tests:
             return ["test_programs"]
         return sorted({"test_" + test.name.rsplit(".", 1)[1] for test in tests})
 
-    def in_turn(self, pattern, first):
-        """Those that match, one after the other: the one of this name first, then what has killed most in the least
-        time. What another lane measures now comes last, and what nobody needed yet is not measured."""
-        left = self.matching(pattern)
-        while left:
-            left.sort(key=lambda test: (test.name != first, test.measuring.locked(), test.expected_s() / (1 + test.kills)))
-            yield left.pop(0)
+    def next_for(self, mutant, pattern):
+        """Of those that match, may notice the mutant and did not pass with it yet, the one to be run next."""
+        left = [] if mutant.invalid else [test for test in self.matching(pattern)
+                                          if test.name not in mutant.tried and (not test.measured or test.may_notice(mutant))]
+        return min(left, key=lambda test: test.cost_for(mutant), default=None)
 
 
 def leak_flags():

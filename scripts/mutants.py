@@ -55,6 +55,7 @@ class Mutant:
         self.line = text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip())) + 1
         self.source = text
         self.number, self.function, self.invalid = 0, None, False
+        self.steps, self.before = [], None  # of its tests; what killed it the last time
         self.tried = {}  # seconds of each test that was run with it
         self.place, self.unplaced = None, False  # its statement's, where that can be told from its function's
 
