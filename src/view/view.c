@@ -14,6 +14,7 @@
 #include <ictus/result.h>
 #include <ictus/text.h>
 #include <ictus/timeline.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,10 +144,11 @@ static OTF2_CallbackCode view_on_metric(OTF2_LocationRef location, OTF2_TimeStam
     for (uint8_t i = 0; i < count && !v->err; i++) {
         const uint32_t member = ictusi_metric_member(v->session.trace, metric, i);
         /* Members that are not defined have no name under which they could be shown. */
-        if (member != LAYOUT_NONE) {
-            v->err = ictusi_series_add(
-                &v->series, v->track, member, now,
-                ictusi_metric_value(v->session.trace, member, types[i], values[i]));
+        const double value = member == LAYOUT_NONE ? NAN
+                                                   : ictusi_metric_value(v->session.trace, member,
+                                                                         types[i], values[i]);
+        if (isfinite(value)) { /* JSON cannot represent others */
+            v->err = ictusi_series_add(&v->series, v->track, member, now, value);
         }
     }
     return v->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;

@@ -14,7 +14,10 @@
 #include <ftw.h>
 #include <ictus/error.h>
 #include <ictus/timeline.h>
+#include <ictus/trace.h>
+#include <math.h>
 #include <otf2/otf2.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* The longest slices are kept in any order of arrival, and the others are counted. */
@@ -207,7 +210,8 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 /*
  * Two processes on a clock with a given resolution that begins at ORIGIN. Each spends 2000 ticks in
  * one call, and then 400 in another one that contains a call without a defined name. That one never
- * ends, so it ends at the last event. A metric is 3000 at tick 100. The run is 5000 ticks long.
+ * ends, so it ends at the last event. A metric is 3000 at tick 100. Another one is 1.5 at tick 200,
+ * between values that are no numbers. The run is 5000 ticks long.
  */
 enum { ORIGIN = 7000, RUN = 5000, REGIONS = 2, TRACKS = 2 };
 
@@ -218,6 +222,11 @@ static void track_write(OTF2_Archive *archive, uint64_t location)
     const OTF2_MetricValue value = {.signed_int = 3};
     OTF2_EvtWriter_Leave(writer, NULL, ORIGIN, 1); /* of a call that began before the trace */
     OTF2_EvtWriter_Metric(writer, NULL, ORIGIN + 100, 0, 1, &type, &value);
+    for (int i = 0; i < 3; i++) {
+        const OTF2_Type real = OTF2_TYPE_DOUBLE;
+        const OTF2_MetricValue rate = {.floating_point = i == 0 ? NAN : i == 1 ? 1.5 : INFINITY};
+        OTF2_EvtWriter_Metric(writer, NULL, ORIGIN + 150 + 50 * (uint64_t)i, 1, 1, &real, &rate);
+    }
     OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 300 + location, 0);
     OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + 2300 + location, 0);
     OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + 2500, 99); /* an undefined region */
@@ -228,8 +237,8 @@ static void track_write(OTF2_Archive *archive, uint64_t location)
 
 static void run_write(const char *path, uint64_t resolution)
 {
-    static const char *const strings[] = {"", "solve", "wait", "load", "J"};
-    static const OTF2_MetricMemberRef member = 0;
+    static const char *const strings[] = {"", "solve", "wait", "load", "J", "rate"};
+    static const OTF2_MetricMemberRef members[] = {0, 1};
     OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
                                               OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
                                               OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -253,13 +262,18 @@ static void run_write(const char *path, uint64_t resolution)
     OTF2_GlobalDefWriter_WriteMetricMember(d, 0, 3, 0, OTF2_METRIC_TYPE_USER,
                                            OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_INT64,
                                            OTF2_BASE_DECIMAL, 3, 4);
-    OTF2_GlobalDefWriter_WriteMetricClass(d, 0, 1, &member, OTF2_METRIC_ASYNCHRONOUS,
-                                          OTF2_RECORDER_KIND_ABSTRACT);
+    OTF2_GlobalDefWriter_WriteMetricMember(d, 1, 5, 0, OTF2_METRIC_TYPE_USER,
+                                           OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_DOUBLE,
+                                           OTF2_BASE_DECIMAL, 0, 0);
+    for (uint32_t m = 0; m < 2; m++) {
+        OTF2_GlobalDefWriter_WriteMetricClass(d, m, 1, &members[m], OTF2_METRIC_ASYNCHRONOUS,
+                                              OTF2_RECORDER_KIND_ABSTRACT);
+    }
     OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
     for (uint32_t l = 0; l < TRACKS; l++) {
         OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);
-        OTF2_GlobalDefWriter_WriteLocation(d, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 7, l);
+        OTF2_GlobalDefWriter_WriteLocation(d, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 10, l);
     }
     OTF2_Archive_CloseGlobalDefWriter(archive, d);
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
@@ -285,14 +299,44 @@ static void timeline_is(const json_t *t, json_int_t tick, uint64_t track)
     const json_int_t wanted[] = {
         first,      2000 * tick, 0, 0, 2500 * tick - first, 500 * tick, 2, 0,
         100 * tick, 400 * tick,  1, 1};
-    const json_t *metric = json_array_get(json_object_get(t, "metrics"), track);
+    const json_t *metric = json_array_get(json_object_get(t, "metrics"), 2 * track);
     const json_t *points = json_object_get(metric, "points");
+    const json_t *rate = json_array_get(json_object_get(t, "metrics"), 2 * track + 1);
+    const json_t *rates = json_object_get(rate, "points");
     slices_are(json_array_get(json_object_get(t, "slices"), track), wanted, 12);
     CHECK(number_of(metric, "track") == (json_int_t)track && number_of(metric, "n") == 1);
     CHECK_STR(json_string_value(json_object_get(metric, "name")), "load");
     CHECK_STR(json_string_value(json_object_get(metric, "unit")), "J");
     CHECK(json_integer_value(json_array_get(points, 0)) == 100 * tick);
     CHECK_NEAR(json_real_value(json_array_get(points, 1)), 3000, 0);
+    CHECK_STR(json_string_value(json_object_get(rate, "name")), "rate");
+    CHECK(json_array_size(rates) == 2 &&
+          json_integer_value(json_array_get(rates, 0)) == 200 * tick);
+    CHECK_NEAR(json_real_value(json_array_get(rates, 1)), 1.5, 0);
+}
+
+/* An export is JSON that a strict reader accepts, with one counter for each value of a metric. */
+static void export_is(const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    size_t i = 0;
+    int counters = 0;
+    const json_t *event = NULL;
+    FILE *out = open_memstream(&text, &length);
+    REQUIRE(out);
+    REQUIRE(ictus_trace_export_perfetto(path, NULL, out, NULL) == ICTUS_OK);
+    (void)fclose(out);
+    json_t *exported = json_loadb(text, length, 0, NULL);
+    REQUIRE(exported);
+    json_array_foreach(json_object_get(exported, "traceEvents"), i, event)
+    {
+        const char *phase = json_string_value(json_object_get(event, "ph"));
+        counters += phase && strcmp(phase, "C") == 0;
+    }
+    CHECK(counters == 2 * TRACKS);
+    json_decref(exported);
+    free(text);
 }
 
 static void profile_is(const json_t *t, json_int_t tick)
@@ -332,8 +376,11 @@ static void test_timeline(void)
         const json_int_t bins = number_of(t, "bin_count"), width = number_of(t, "bin_ns");
         CHECK(bins > 1 && bins * width > RUN * tick && bins * (width - 1) <= RUN * tick);
         CHECK(number_of(t, "first_ns") == 300 * tick);
-        CHECK(number_of(t, "events") == INT64_C(7) * TRACKS && number_of(t, "dropped") == 0);
-        CHECK(number_of(t, "metric_count") == TRACKS && number_of(t, "series_count") == TRACKS);
+        CHECK(number_of(t, "events") == INT64_C(10) * TRACKS && number_of(t, "dropped") == 0);
+        CHECK(number_of(t, "metric_count") == INT64_C(2) * TRACKS);
+        CHECK(number_of(t, "series_count") == INT64_C(2) * TRACKS);
+        CHECK(json_array_size(json_object_get(t, "slices")) == TRACKS);
+        export_is(path);
         CHECK(json_array_size(json_object_get(t, "density")) == 0);
         CHECK(number_of(t, "shortest_ns") == 0);
         for (uint64_t track = 0; track < TRACKS; track++) {
