@@ -248,6 +248,40 @@ static void walks_grow_with_time(void)
     }
 }
 
+/* A clock with a walk leaves the one without, on each node in its own way, alike for one seed. */
+static void clocks_walk(void)
+{
+    static const char *const specs[] = {"sim:seed=5", "sim:seed=5,walk=1e-6",
+                                        "sim:seed=5,walk=1e-6"};
+    int64_t shown[2][3];
+    for (int node = 0; node < 2; node++) {
+        for (int i = 0; i < 3; i++) {
+            struct source *clock = opened(specs[i], 0, node);
+            size_t size = 0;
+            const int64_t origin = *(const int64_t *)clock->ops->state(clock, &size);
+            shown[node][i] = clock->ops->reading_at(clock, origin + 100 * ICTUS_NS_PER_S) - origin;
+            ictusi_source_free(clock);
+        }
+        CHECK(shown[node][1] != shown[node][0] && shown[node][1] == shown[node][2]);
+    }
+    CHECK(shown[0][0] == shown[1][0] && shown[0][1] != shown[1][1]);
+}
+
+/* An element of a list has room for 63 characters; a longer one is refused. */
+static void elements_have_room(void)
+{
+    for (int digits = 63; digits <= 64; digits++) {
+        char spec[128];
+        struct source *clock = NULL;
+        struct ictus_why why = {""};
+        (void)snprintf(spec, sizeof(spec), "sim:offsets=1,%0*d", digits, 1);
+        const int err = ictusi_source_open(spec, NULL, &clock, &why);
+        CHECK(err == (digits < 64 ? ICTUS_OK : ICTUS_ERR_SPEC));
+        CHECK(digits < 64 || strstr(why.text, "offsets"));
+        ictusi_source_free(clock);
+    }
+}
+
 /* Neither phase nor frequency ever jumps, and the order of queries does not matter. */
 static void walks_have_no_seams(void)
 {
@@ -452,6 +486,8 @@ int main(void)
     draws_keep_their_range();
     walks_grow_with_time();
     walks_have_no_seams();
+    clocks_walk();
+    elements_have_room();
     counter_follows_the_kernel();
     nodes_differ_and_seeds_repeat();
     nonsense_is_refused();
