@@ -146,10 +146,34 @@ static void itself_is_no_step(void)
     ictusi_source_free(source);
 }
 
+/* On a clock that stands, the limit is exact: 20 us and a thousandth of the watched time. */
+static void limits_are_exact(void)
+{
+    each_ns = 0;
+    for (int64_t watched_s = 0; watched_s <= 8; watched_s += 8) {
+        const int64_t limit_ns = 20000 + watched_s * (ICTUS_NS_PER_S / 1000);
+        for (int way = -1; way <= 1; way += 2) {
+            for (int over = 0; over <= 1; over++) {
+                struct moved moved = {.base.ops = &moved_ops};
+                struct watch watch;
+                own_ns = 7 * ICTUS_NS_PER_S;
+                ictusi_watch_begin(&watch, &moved.base);
+                own_ns += watched_s * ICTUS_NS_PER_S;
+                moved.added_ns = way * (limit_ns + over);
+                const struct watch_look look = ictusi_watch_look(&watch, &moved.base);
+                CHECK(look.stepped == (over == 1));
+                CHECK(look.elapsed_ns == watched_s * ICTUS_NS_PER_S);
+            }
+        }
+    }
+    own_ns = 0;
+}
+
 int main(void)
 {
     steps_are_told_from_drifts();
     looks_are_told();
     itself_is_no_step();
+    limits_are_exact();
     return check_result();
 }
