@@ -96,6 +96,21 @@ static void no_room_leaves_no_name(void)
     CHECK(!page && names_left() == 0);
 }
 
+/* The number of pages that this process still maps. */
+static int pages_mapped(void)
+{
+    char line[512];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof(line), maps)) {
+        count += strstr(line, "/dev/shm/ictus-") != NULL;
+    }
+    if (maps) {
+        (void)fclose(maps);
+    }
+    return count;
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -106,7 +121,9 @@ int main(int argc, char **argv)
     struct board *board = NULL;
     REQUIRE(!ictusi_board_create(MPI_COMM_WORLD, true, &board));
     CHECK(!board == (check_size == 1));
+    CHECK(pages_mapped() == (board ? 1 : 0));
     ictusi_board_free(board);
+    CHECK(pages_mapped() == 0); /* of all boards so far */
     no_room_leaves_no_name();
     return check_mpi_finish();
 }

@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "check_mpi.h"
@@ -186,6 +187,35 @@ static void bound_processes_are_crowded(void)
     REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
 }
 
+/*
+ * Of any MPI library, the launcher says how many processes of the job are on the node. What it says
+ * counts even if this communicator has fewer; what is no such number says nothing.
+ */
+static void launchers_are_believed(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+    static const char *const sizes[] = {"1000000", "0", "-1000000", "4294967296000", "many"};
+    char before[2][32] = {"", ""};
+    for (int i = 0; i < 2; i++) {
+        const char *text = getenv(names[i]);
+        (void)snprintf(before[i], sizeof(before[i]), "%s", text ? text : "");
+        (void)unsetenv(names[i]);
+    }
+    for (size_t k = 0; k < 2 * sizeof(sizes) / sizeof(sizes[0]); k++) {
+        struct ictus_clock *clock = NULL;
+        (void)setenv(names[k % 2], sizes[k / 2], 1);
+        REQUIRE(!ictus_clock_create(MPI_COMM_SELF, "propagate@monotonic", &clock));
+        CHECK(clock->crowded == (k < 2));
+        ictus_clock_free(clock);
+        (void)unsetenv(names[k % 2]);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (before[i][0]) {
+            (void)setenv(names[i], before[i], 1);
+        }
+    }
+}
+
 /* Points are as far apart as requested, and the reported time covers all of them. */
 static void points_are_paced(void)
 {
@@ -244,6 +274,7 @@ int main(int argc, char **argv)
     different_specifications_are_refused();
     halves_are_as_crowded_as_the_whole();
     bound_processes_are_crowded();
+    launchers_are_believed();
     points_are_paced();
     many_clocks_live_together();
     return check_mpi_finish();

@@ -6,6 +6,7 @@
 #include "select/variable.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 
 #include "check_mpi.h"
@@ -218,53 +219,96 @@ static void misuse_of_proofs_is_refused(struct ictus_selector *selector)
     CHECK(ictus_selector_prove(NULL, MPI_COMM_WORLD, 8, 1, &witness, &ran) == ICTUS_ERR_ARG);
 }
 
-/* A witness that is given what to have seen: this MPI call, inside this function. */
+/* A witness that is given what to have seen: these functions, from the MPI call inwards. */
 struct told {
-    const void *call;
-    const void *function; /* NULL: nothing was seen */
+    const void *functions[3]; /* until NULL; not even the call: nothing was seen */
 };
 
 static size_t told_stack(void *state, size_t i, const void **functions, size_t room)
 {
     const struct told *told = state;
-    if (i >= 5 || room < 2 || !told->function) {
-        return 0;
+    size_t n = 0;
+    while (i < 5 && n < 3 && n < room && told->functions[n]) {
+        functions[n] = told->functions[n];
+        n++;
     }
-    functions[0] = told->call;
-    functions[1] = told->function;
-    return 2;
+    return n;
 }
 
-/* A name is proven if a process saw it run and no process saw another one. */
+/* A function of a component of the library, which it loads for itself. */
+struct wanted {
+    const char *file, *name;
+    const void *function;
+};
+
+static int wanted_find(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct wanted *wanted = data;
+    (void)size;
+    if (strstr(info->dlpi_name, wanted->file)) {
+        void *file = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        wanted->function = file ? dlsym(file, wanted->name) : NULL;
+        if (file) {
+            (void)dlclose(file);
+        }
+    }
+    return wanted->function != NULL;
+}
+
+static const void *component_function(const char *file, const char *name)
+{
+    struct wanted wanted = {file, name, NULL};
+    (void)dl_iterate_phdr(wanted_find, &wanted);
+    return wanted.function;
+}
+
+/*
+ * A name is proven if a process saw it run and no process saw another one, in the component whose
+ * algorithms are forced. All processes say the same.
+ */
 static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
 {
-    struct told told = {.call = dlsym(RTLD_DEFAULT, "MPI_Bcast")};
+    struct told told;
+    const void *call = dlsym(RTLD_DEFAULT, "MPI_Bcast");
     const void *tree = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_binomial");
     const void *chain = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_chain");
+    const void *tuned =
+        component_function("mca_coll_tuned.so", "ompi_coll_tuned_bcast_intra_dec_fixed");
+    const void *basic = component_function("mca_coll_basic.so", "mca_coll_basic_allreduce_intra");
     const struct ictus_witness witness = {&told, see_nothing, stop_seeing, told_stack};
     const bool last = check_rank == check_size - 1;
     const struct {
         const char *forced;
-        const void *function; /* what this process sees */
+        const void *functions[2]; /* what this process sees inside the call */
         enum ictus_proof proof;
-        const char *algorithm;
+        const char *algorithm, *component;
+        bool told; /* whether the component can be known */
     } cases[] = {
-        {"binomial", tree, ICTUS_PROOF_HOLDS, "binomial"},
-        {"binomial", last ? tree : NULL, ICTUS_PROOF_HOLDS, "binomial"},
-        {"binomial", chain, ICTUS_PROOF_FAILS, "chain"},
-        {"binomial", last ? tree : chain, ICTUS_PROOF_NONE, ""},
-        {ICTUS_ALGORITHM_DEFAULT, last ? NULL : chain, ICTUS_PROOF_HOLDS, "chain"},
+        {"binomial", {tree}, ICTUS_PROOF_HOLDS, "binomial", "", true},
+        {"binomial", {last ? tree : NULL}, ICTUS_PROOF_HOLDS, "binomial", "", true},
+        {"binomial", {chain}, ICTUS_PROOF_FAILS, "chain", "", true},
+        {"binomial", {last ? tree : chain}, ICTUS_PROOF_NONE, "", "", true},
+        {ICTUS_ALGORITHM_DEFAULT, {last ? NULL : chain}, ICTUS_PROOF_HOLDS, "chain", "", true},
+        {"binomial", {tuned, tree}, ICTUS_PROOF_HOLDS, "binomial", "tuned", tuned},
+        {"binomial", {last ? basic : tuned, tree}, ICTUS_PROOF_HOLDS, "binomial", "tuned", tuned},
+        {"binomial", {last ? tuned : basic, tree}, ICTUS_PROOF_FAILS, "", "basic", tuned && basic},
     };
     for (size_t i = 0; tree && chain && i < sizeof(cases) / sizeof(cases[0]); i++) {
         MPI_Comm forced = MPI_COMM_NULL;
         struct ictus_ran ran = {.proof = ICTUS_PROOF_NONE};
         struct ictus_why why;
+        if (!cases[i].told) {
+            continue;
+        }
         REQUIRE(!ictus_selector_force(selector, MPI_COMM_WORLD, "bcast", cases[i].forced, &forced,
                                       &why));
-        told.function = cases[i].function;
+        const bool seen = cases[i].functions[0];
+        told = (struct told){
+            {seen ? call : NULL, cases[i].functions[0], seen ? cases[i].functions[1] : NULL}};
         CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
         CHECK(ran.proof == (check_size > 1 ? cases[i].proof : ICTUS_PROOF_NONE));
         CHECK_STR(ran.algorithm, check_size > 1 ? cases[i].algorithm : "");
+        CHECK_STR(ran.component, check_size > 1 ? cases[i].component : "");
         CHECK(!ictus_selector_release(selector, &forced));
     }
 }

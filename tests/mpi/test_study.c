@@ -284,6 +284,7 @@ static void errors_are_bracketed(void)
         CHECK(e.half_width_ns > 0.0 && e.half_width_ns < (double)ahead / 4);
         CHECK(e.sigma_ns == 3.0 && e.bound_ns == 100.0 && e.path_ns == 2.0);
     }
+    CHECK(!ictus_clock_measured_error(&clock, asked, 1, &e) && e.known == asked); /* the fewest */
     CHECK(ictus_clock_measured_error(NULL, true, 10, &e) == ICTUS_ERR_ARG);
     CHECK(ictus_clock_measured_error(&clock, true, 0, &e) == ICTUS_ERR_ARG);
     CHECK(ictus_clock_measured_error(&clock, true, 10, NULL) == ICTUS_ERR_ARG);

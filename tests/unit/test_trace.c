@@ -322,6 +322,20 @@ static void test_unify(void)
     }
 }
 
+/* The members of a point, in the order in which the tracer writes them. */
+static void test_point(void)
+{
+    static const char text[] = "H\t1\t7\t0\t2\t10\nS\t11\t22\t0.25\t3.5\t44\t5e-3\n";
+    struct rawlog log;
+    struct ictus_why why = {""};
+    REQUIRE(ictusi_rawlog_parse(text, strlen(text), &log, &why) == ICTUS_OK);
+    REQUIRE(log.timeline.count == 1);
+    const struct timeline_point *p = log.timeline.points;
+    CHECK(p->local == 11 && p->global == 22 && p->slope == 0.25);
+    CHECK(p->sigma_ns == 3.5 && p->bound_ns == 44.0 && p->later_sigma_ns == 5e-3);
+    ictusi_rawlog_free(&log);
+}
+
 static void test_bad_logs(void)
 {
     static const char *const texts[] = {"",
@@ -351,6 +365,7 @@ int main(void)
     test_timeline_smooth();
     test_scale();
     test_unify();
+    test_point();
     test_bad_logs();
     return check_result();
 }
