@@ -95,9 +95,9 @@ count() {
     echo "${n:-0}"
 }
 has() { [ "$(count "$1")" -ge "$2" ]; } # FILE N
-# All lines whole, a header first, every measurement with numbers that can be.
-whole() { # FILE
-    jq -es '.[0].type == "header" and all(.[] | select(.type == "measurement");
-        .n > 0 and .median_s > 0 and .ci95_low_s <= .median_s and .median_s <= .ci95_high_s)' "$1" >/dev/null
+# All lines whole, a header first, and at least so many measurements, each with numbers that can be.
+whole() { # FILE [LEAST]
+    jq -es --argjson least "${2:-1}" '.[0].type == "header" and ([.[] | select(.type == "measurement")] |
+        length >= $least and all(.[]; .n > 0 and .median_s > 0 and .ci95_low_s <= .median_s and .median_s <= .ci95_high_s))' "$1" >/dev/null
 }
 lines() { [ "$(wc -l <"$1")" = "$2" ]; } # FILE N
