@@ -6,20 +6,12 @@
 #include <ictus/bench.h>
 #include <ictus/skew.h>
 
+#include <unistd.h>
+
 #include "patience.h"
 
 static void barriers_hold(enum ictus_barrier_algorithm algorithm)
 {
-    /*
-     * No process may leave before the last has arrived: compare how many barriers each has entered.
-     */
-    for (int i = 0; i < 5; i++) {
-        int mine = i;
-        int least = 0;
-        CHECK(!ictus_barrier(MPI_COMM_WORLD, algorithm));
-        MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        CHECK(least == i);
-    }
     MPI_Win window;
     int *came = NULL;
     MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &came, &window);
@@ -28,13 +20,20 @@ static void barriers_hold(enum ictus_barrier_algorithm algorithm)
     const int one = 1;
     int count = 0;
     MPI_Win_lock_all(0, window);
-    MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
-    MPI_Win_flush_all(window);
-    CHECK(!ictus_barrier(MPI_COMM_WORLD, algorithm));
-    MPI_Fetch_and_op(NULL, &count, MPI_INT, 0, 0, MPI_NO_OP, window);
-    MPI_Win_flush_all(window);
+    /* No process may leave before the last has arrived, whoever that is. */
+    for (int last = 0; last < check_size; last++) {
+        if (check_rank == last) {
+            (void)usleep(2000);
+        }
+        MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
+        MPI_Win_flush_all(window);
+        CHECK(!ictus_barrier(MPI_COMM_WORLD, algorithm));
+        MPI_Fetch_and_op(NULL, &count, MPI_INT, 0, 0, MPI_NO_OP, window);
+        MPI_Win_flush_all(window);
+        CHECK(count == (last + 1) * check_size);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     MPI_Win_unlock_all(window);
-    CHECK(count == check_size);
     MPI_Win_free(&window);
 }
 
@@ -66,7 +65,7 @@ static void skews_are_counted(struct ictus_skew *skew, const char *barrier)
     if (err) {
         return;
     }
-    CHECK(result.n + result.invalid >= 1 && result.n <= 30 && result.truth);
+    CHECK(result.n >= 1 && result.n <= 30 && result.invalid >= 0 && result.truth);
     if (check_rank == 0) {
         int64_t first = 0;
         int64_t last = 0;
