@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that knows nothing of ictus, to be run with libraries preloaded. Usage: victim WHAT...,
- * each of: barriers, halves, inter, global (MPI_Wtime must be), local (need not), late, threads,
- * makers (threads that make communicators), abort, dies, leaves (without MPI_Finalize), control,
- * session, nothing.
+ * each of: barriers, halves, inter, global (MPI_Wtime must be), local (need not), steps (barriers
+ * for as long as a clock takes to step), late, threads, makers (threads that make communicators),
+ * abort, dies, leaves (without MPI_Finalize), control, session, nothing.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank;
@@ -79,6 +80,20 @@ static void clock_is_global(void)
         CHECK(here >= root - 0.5 && here < root + 60.0);
     }
     CHECK(MPI_Wtick() > 0.0);
+}
+
+/* For a time that no clock of ours tells. */
+static void barriers_for(double seconds)
+{
+    struct timespec from, now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    for (int over = 0; !over;) {
+        barriers(MPI_COMM_WORLD, 10);
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        over = (double)(now.tv_sec - from.tv_sec) + 1e-9 * (double)(now.tv_nsec - from.tv_nsec) >
+               seconds;
+        MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
 }
 
 static void late(void)
@@ -178,6 +193,8 @@ static void do_one(const char *what)
         inter();
     } else if (strcmp(what, "global") == 0) {
         clock_is_global();
+    } else if (strcmp(what, "steps") == 0) {
+        barriers_for(2.0);
     } else if (strcmp(what, "late") == 0) {
         late();
     } else if (strcmp(what, "abort") == 0) {
