@@ -142,7 +142,7 @@ static void model_store(const volatile void *place, uint64_t value, memory_order
     message->known.newest[at] = (uint8_t)made;
 }
 
-static void model_fence(memory_order order)
+static inline void model_fence(memory_order order)
 {
     struct thread_state *t = model.at_work;
     const enum weakness without = t == &model.writer ? NO_WRITERS_FENCE : NO_READERS_FENCE;
