@@ -7,7 +7,6 @@
 
 #include <ictus/error.h>
 #include <ictus/text.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,99 +447,6 @@ static void session_map_values(void *self, uint32_t location)
 void ictusi_session_map_values(struct session *s)
 {
     session_each(s, session_map_values);
-}
-
-/*
- * Estimate the minimum delay of each ordered pair as half of the half round trip, that is a quarter
- * of the least round trip. The asymmetry of a path is unknown; this allows for one direction that
- * takes three times as long as the other.
- */
-static int session_estimate_latency(struct session *s, int64_t *table)
-{
-    struct least_delays seen;
-    const int64_t *times = s->history.points.time;
-    const uint64_t n = s->unit_count;
-    int err = ictusi_session_agree(s, ictusi_delays_init(&seen, s->unit_of, s->unit_count, 1));
-    if (!err) {
-        ictusi_delays_begin(&seen, times, s->from, s->to);
-        s->flow.observer = &seen.observer;
-        s->flow.known = times;
-        err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
-    }
-    err = err ? err : ictusi_delays_finish(&seen, s->team);
-    for (uint64_t i = 0; i < n * n; i++) {
-        table[i] = 1;
-    }
-    for (uint64_t i = 0; i < 2 * seen.pair_count && !err; i++) {
-        const struct delay_pair *pair = &seen.pairs[i / 2];
-        const uint64_t cell = i % 2 ? pair->b * n + pair->a : pair->a * n + pair->b;
-        const int64_t least = ictusi_delays_least(&seen, pair->row[i % 2]);
-        const double half = ictusi_delays_half_trip(&seen, pair) / 2;
-        table[cell] = half > 1 ? (int64_t)half : 1;
-        /* A direction that is not violated keeps its own least delay if that is shorter. */
-        table[cell] = least > 0 && least < table[cell] ? least : table[cell];
-    }
-    ictusi_delays_fini(&seen);
-    return err;
-}
-
-/*
- * Rounded down, so that no message has to take longer than the user specified, but at least one
- * tick.
- */
-static int64_t ticks_of(const struct session *s, double seconds)
-{
-    const double value = floor(seconds * (double)s->trace->layout.resolution);
-    return value > 1 ? (int64_t)value : 1;
-}
-
-/*
- * One cell of the table if the user specified times. A negative node_s means the same as in the
- * network.
- */
-static int64_t session_given_latency(const struct session *s, bool same_unit, double network_s,
-                                     double node_s, int64_t estimated)
-{
-    if (same_unit && node_s >= 0) {
-        return ticks_of(s, node_s);
-    }
-    if (network_s >= 0) {
-        return ticks_of(s, network_s);
-    }
-    return same_unit ? 1 : estimated;
-}
-
-/*
- * Make the table of minimum delays between units, in ticks, for the logical clock: as specified by
- * the user, else as estimated from the trace. If there are too many units, a single number replaces
- * the table.
- */
-int ictusi_session_latency(struct session *s, double network_s, double node_s)
-{
-    const uint64_t n = s->unit_count;
-    int err = ICTUS_OK;
-    free(s->latency.table);
-    s->latency.table = NULL;
-    /* The least of all delays is used without a table, and for the nodes of collectives. */
-    s->latency.least = 1;
-    if (network_s >= 0) {
-        const int64_t network = ticks_of(s, network_s);
-        const int64_t node = node_s >= 0 ? ticks_of(s, node_s) : network;
-        s->latency.least = node < network ? node : network;
-    }
-    if (n > LATENCY_UNITS_MAX) {
-        return ICTUS_OK;
-    }
-    s->latency.table = calloc(n * n, sizeof *s->latency.table);
-    err = s->latency.table ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    if (!err && network_s < 0) {
-        err = session_estimate_latency(s, s->latency.table);
-    }
-    for (uint64_t i = 0; i < n * n && !err; i++) {
-        s->latency.table[i] =
-            session_given_latency(s, i / n == i % n, network_s, node_s, s->latency.table[i]);
-    }
-    return ictusi_session_agree(s, err);
 }
 
 int ictusi_session_json(struct session *s, json_t *object)
