@@ -16,32 +16,21 @@
  */
 #include "waits/blame.h"
 
-#include "core/array.h"
+#include "causality/crew.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Slot 0 is the estimate; the others are one lane per history. With a single clock there is only
- * the estimate.
- */
-enum { ESTIMATE, FIRST_LANE, SLOTS = FIRST_LANE + LANES };
-
 /* A rate that is open on a location for calls later than `until`. */
 struct open_rate {
-    int64_t until;       /* -1: for all calls */
-    uint32_t next;       /* in the list of rates that wait for the same call, or of free ones */
-    int64_t rate[SLOTS]; /* in units of 2^-32 */
+    int64_t until; /* -1: for all calls */
+    uint32_t next; /* in the list of rates that wait for the same call, or of free ones */
 };
-
-/* Index 0 means no rate. */
-enum { RATE_NONE = 0 };
 
 struct walker {
     uint64_t cursor; /* one past the next call to pass */
     int64_t time;    /* when that call was left */
     bool queued;
-    int64_t open[SLOTS];
     uint32_t *heap; /* open rates, a heap with the largest `until` on top */
     uint32_t heap_count, heap_room;
 };
@@ -57,16 +46,19 @@ struct replay {
     const struct analysis *analysis;
     const struct times *times;
     const struct syncs *syncs;
-    int slots;              /* in use */
-    struct walker *walkers; /* by location */
-    struct store calls;     /* struct passing, by call */
-    uint64_t passed;        /* calls since memory was last released */
+    struct ledger ledger;
+    struct ledger_page pages[2]; /* one is filled while the other is carried out */
+    int filled;                  /* which one */
+    struct walker *walkers;      /* by location */
+    struct store calls;          /* struct passing, by call */
+    uint64_t passed;             /* calls since memory was last released */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
     uint32_t *ready; /* heap of locations, the latest on top */
     uint32_t ready_count;
     struct time_map own, other;
-    double *charge; /* scratch */
+    uint32_t row_count;
+    int err, done_err; /* of the two halves */
 };
 
 static struct passing *replay_call(const struct replay *r, uint64_t call)
@@ -152,20 +144,27 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
     return top;
 }
 
+static int replay_note(struct replay *r, enum ledger_act act, uint32_t location, uint32_t rate)
+{
+    struct ledger_entry *entry = ictusi_ledger_add(&r->pages[r->filled]);
+    if (entry) {
+        *entry = (struct ledger_entry){.act = (uint8_t)act, .location = location, .rate = rate};
+    }
+    return entry ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
 /*
  * Open the rates of a call, once all waits for it have been charged. They do not apply to the
  * call's own wait, which came after the call was entered, and the others waited for that enter.
  */
-static int walker_open(struct replay *r, struct walker *w, uint64_t call)
+static int walker_open(struct replay *r, uint32_t location, uint64_t call)
 {
     int err = ICTUS_OK;
     struct passing *passing = replay_call(r, call);
     for (uint32_t i = passing->pending, next; i != RATE_NONE && !err; i = next) {
         next = r->rates[i].next;
-        for (int k = 0; k < r->slots; k++) {
-            w->open[k] += r->rates[i].rate[k];
-        }
-        err = heap_push(r, w, i);
+        err = replay_note(r, LEDGER_OPEN, location, i);
+        err = err ? err : heap_push(r, &r->walkers[location], i);
     }
     passing->pending = RATE_NONE;
     return err;
@@ -175,137 +174,72 @@ static int walker_open(struct replay *r, struct walker *w, uint64_t call)
  * Close the rates whose interval begins at or after this call. For most calls there are none, and
  * only the top of the heap is examined.
  */
-static void walker_close(struct replay *r, struct walker *w, uint64_t call)
+static int walker_close(struct replay *r, uint32_t location, uint64_t call)
 {
-    while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call) {
+    struct walker *w = &r->walkers[location];
+    int err = ICTUS_OK;
+    while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call && !err) {
         const uint32_t index = heap_pop(r, w);
-        for (int k = 0; k < r->slots; k++) {
-            w->open[k] -= r->rates[index].rate[k];
-        }
+        err = replay_note(r, LEDGER_CLOSE, location, index);
         rate_release(r, index);
     }
+    return err;
+}
+
+/* Attribute a part of the next charge to the row of a location and call path. */
+static int blame_add_part(struct replay *r, uint32_t location, uint32_t path, double delay)
+{
+    int64_t *row = ictusi_idmap_at(&r->blame->index, location, path, (int64_t)r->row_count);
+    struct ledger_part *part = row ? ictusi_ledger_add_part(&r->pages[r->filled]) : NULL;
+    if (!part) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *part = (struct ledger_part){(uint32_t)*row, location, path, delay};
+    r->row_count += *row == (int64_t)r->row_count;
+    return ICTUS_OK;
 }
 
 /*
- * The row of a location and call path, which is made when it is first blamed; NULL: no memory. Rows
- * move when the list grows, so the pointer must not be kept.
+ * Add the delays of q relative to p by call path, in the order of r->other's list. What q did while
+ * recording was off is unknown and counts as nobody's delay.
  */
-static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t path)
+static int blame_add_delays(struct replay *r, uint32_t location, const struct partner *p,
+                            const struct sync_point *sync, struct ledger_entry *charge)
 {
-    int64_t *slot = ictusi_idmap_at(&d->index, location, path, (int64_t)d->count);
-    if (!slot) {
-        return NULL;
-    }
-    if (*slot == (int64_t)d->count) {
-        struct blame_row *row = array_append((void **)&d->list, &d->count, sizeof *row);
-        if (!row) {
-            return NULL;
-        }
-        row->location = location;
-        row->path = path;
-    }
-    return &d->list[*slot];
-}
-
-/* One wait being charged. */
-struct charge {
-    uint32_t call, cause, location, other;
-    double direct, later; /* w and k as recorded */
-    double all[SLOTS];    /* w + k */
-    double delay, waits;  /* D and O */
-};
-
-/*
- * The delays of q relative to p by call path, written to r->charge in the order of r->other's list.
- * What q did while recording was off is unknown and counts as nobody's delay.
- */
-static void blame_charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
-{
+    int err = ICTUS_OK;
     ictusi_time_map_clear(&r->own);
     ictusi_time_map_clear(&r->other);
-    ictusi_times_between(r->times, &r->own, c->location, sync->own, c->call);
-    ictusi_times_between(r->times, &r->other, c->other, sync->other, c->cause);
-    for (uint32_t i = 0; i < r->other.count; i++) {
+    ictusi_times_between(r->times, &r->own, location, sync->own, charge->call);
+    ictusi_times_between(r->times, &r->other, p->location, sync->other, p->call);
+    for (uint32_t i = 0; i < r->other.count && !err; i++) {
         const uint32_t path = r->other.listed[i];
         const int64_t more = r->other.ticks[path] - r->own.ticks[path];
-        r->charge[i] = more > 0 && path != PATH_MUTED ? (double)more : 0;
-        c->delay += r->charge[i];
-    }
-    c->waits = (double)r->other.waited;
-}
-
-/*
- * Direct blame is what the delay of q cost p. Indirect blame is what it cost those that in turn
- * waited for p.
- */
-static int blame_charge_rows(struct replay *r, const struct charge *c)
-{
-    const double sum = c->delay + c->waits;
-    for (uint32_t i = 0; i < r->other.count; i++) {
-        if (r->charge[i] <= 0) {
-            continue;
-        }
-        struct blame_row *row = blame_at(r->blame, c->other, r->other.listed[i]);
-        if (!row) {
-            return ICTUS_ERR_NOMEM;
-        }
-        const double part = r->charge[i] / sum;
-        row->direct += c->direct * part;
-        row->indirect += c->later * part;
-        for (int k = FIRST_LANE; k < r->slots; k++) {
-            row->lanes[k - FIRST_LANE] += c->all[k] * part;
+        if (more > 0 && path != PATH_MUTED) {
+            err = blame_add_part(r, p->location, path, (double)more);
+            charge->delay += (double)more;
+            charge->parts++;
         }
     }
-    return ICTUS_OK;
+    charge->waits = (double)r->other.waited;
+    return err;
 }
 
 /*
  * Open a rate on the causer's own waits. The rate stays with the causing call until that is passed.
- * Rates are limited to 2^26, so that sums of many fit into 64 bits.
  */
-static int waits_charge(struct replay *r, const struct charge *c, uint32_t until)
+static int blame_add_rate(struct replay *r, struct ledger_entry *charge, uint32_t cause,
+                          uint32_t until)
 {
-    const double sum = c->delay + c->waits;
-    const uint32_t index = c->waits > 0 ? rate_new(r) : RATE_NONE;
-    if (index == RATE_NONE) {
-        return c->waits > 0 ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    charge->rate = rate_new(r);
+    if (charge->rate == RATE_NONE) {
+        return ICTUS_ERR_NOMEM;
     }
-    struct open_rate *rate = &r->rates[index];
-    double scaled[SLOTS];
+    struct open_rate *rate = &r->rates[charge->rate];
     rate->until = until == CALL_NONE ? -1 : (int64_t)until;
-    for (int k = 0; k < r->slots; k++) {
-        const double x = c->all[k] / sum * 0x1p32;
-        scaled[k] = x < 0x1p58 ? x : 0x1p58;
-    }
-    for (int k = 0; k < r->slots; k++) {
-        rate->rate[k] = (int64_t)scaled[k];
-    }
-    struct passing *cause = replay_call(r, c->cause);
-    rate->next = cause->pending;
-    cause->pending = index;
+    struct passing *passing = replay_call(r, cause);
+    rate->next = passing->pending;
+    passing->pending = charge->rate;
     return ICTUS_OK;
-}
-
-/*
- * The wait under each history, for the cause found by the estimate, and the sum of the open rates.
- * Rates are in units of 2^-32 up to here.
- */
-static void blame_charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
-{
-    const double wait = (double)analysis_wait(r->analysis, c->call);
-    double *const lanes = c->all + FIRST_LANE;
-    c->all[ESTIMATE] = c->direct = wait;
-    if (r->slots > FIRST_LANE) {
-        const bool spread = ictusi_wait_lanes(r->analysis, c->call, lanes);
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] = spread ? lanes[k] + wait : wait;
-            r->blame->total_lanes[k] += lanes[k];
-        }
-    }
-    c->later = wait * (double)w->open[ESTIMATE] * 0x1p-32;
-    for (int k = 0; k < r->slots && w->heap_count > 0; k++) {
-        c->all[k] += wait * (double)w->open[k] * 0x1p-32;
-    }
 }
 
 static void blame_ready_push(struct replay *r, uint32_t location);
@@ -317,30 +251,23 @@ static void blame_ready_push(struct replay *r, uint32_t location);
  */
 static int blame_charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
-    const struct analysis *a = r->analysis;
-    const struct partner *p = partner_at(&a->partners, call);
-    struct charge c; /* not all members are used */
-    c.call = call;
-    c.cause = p->call;
-    c.location = location;
-    c.other = p->location;
-    c.delay = 0;
-    blame_charge_lanes(r, &c, &r->walkers[location]);
-    r->blame->total += c.direct;
+    const struct partner *p = partner_at(&r->analysis->partners, call);
     const struct sync_point sync = ictusi_syncs_before(r->syncs, call);
-    blame_charge_delays(r, &c, &sync);
-    int err = ICTUS_OK;
-    if (c.delay + c.waits > 0) {
-        err = blame_charge_rows(r, &c);
-        err = err ? err : waits_charge(r, &c, sync.other);
-    } else {
-        r->blame->unattributed += c.all[ESTIMATE];
+    struct ledger_entry charge = {.act = LEDGER_CHARGE, .location = location, .call = call};
+    int err = blame_add_delays(r, location, p, &sync, &charge);
+    if (!err && charge.waits > 0) {
+        err = blame_add_rate(r, &charge, p->call, sync.other);
     }
-    uint32_t *dependents = &replay_call(r, c.cause)->dependents;
-    if (*dependents > 0 && --*dependents == 0 && r->walkers[c.other].cursor == c.cause + 1ULL) {
-        blame_ready_push(r, c.other);
+    struct ledger_entry *entry = err ? NULL : ictusi_ledger_add(&r->pages[r->filled]);
+    if (!entry) {
+        return ICTUS_ERR_NOMEM;
     }
-    return err;
+    *entry = charge;
+    uint32_t *dependents = &replay_call(r, p->call)->dependents;
+    if (*dependents > 0 && --*dependents == 0 && r->walkers[p->location].cursor == p->call + 1ULL) {
+        blame_ready_push(r, p->location);
+    }
+    return ICTUS_OK;
 }
 
 /* Move the cursor of a location to one past its next call to pass. */
@@ -422,12 +349,11 @@ static int blame_walk(struct replay *r, uint32_t location)
         return ICTUS_OK; /* the last of them pushes it again */
     }
     replay_rest(r);
-    walker_close(r, w, call);
-    int err = ICTUS_OK;
-    if (analysis_wait(r->analysis, call) > 0) {
+    int err = walker_close(r, location, call);
+    if (!err && analysis_wait(r->analysis, call) > 0) {
         err = blame_charge_call(r, location, (uint32_t)call);
     }
-    err = err ? err : walker_open(r, w, call);
+    err = err ? err : walker_open(r, location, call);
     walker_place(r, location, call);
     blame_ready_push(r, location);
     return err;
@@ -465,12 +391,11 @@ static int replay_prepare(struct replay *r, struct ictus_why *why)
     const uint64_t calls = a->calls.calls.count;
     r->walkers = calloc(locations + 1, sizeof *r->walkers);
     r->ready = calloc(locations + 1, sizeof *r->ready);
-    r->charge = calloc(a->paths.count + 1, sizeof *r->charge);
-    if (!r->walkers || !r->ready || !r->charge) {
-        return ICTUS_ERR_NOMEM;
-    }
-    int err = ictusi_store_init(&r->calls, sizeof(struct passing), calls,
-                                CALLS_IN_MEMORY * sizeof(struct passing), why);
+    int err = r->walkers && r->ready ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_ledger_init(&r->ledger, a);
+    err = err ? err
+              : ictusi_store_init(&r->calls, sizeof(struct passing), calls,
+                                  CALLS_IN_MEMORY * sizeof(struct passing), why);
     err = err ? err : ictusi_store_grow(&r->calls, calls, why);
     for (uint64_t i = 0; i < calls && !err; i++) {
         if (analysis_wait(a, i) > 0) {
@@ -494,10 +419,46 @@ static void replay_free(struct replay *r)
     free(r->walkers);
     free(r->ready);
     ictusi_store_fini(&r->calls);
-    free(r->charge);
     free(r->rates);
+    ictusi_ledger_free(&r->ledger);
+    ictusi_ledger_page_free(&r->pages[0]);
+    ictusi_ledger_page_free(&r->pages[1]);
     ictusi_time_map_fini(&r->own);
     ictusi_time_map_fini(&r->other);
+}
+
+/* Fill a page, which has room for about this many calls. Calls without waits take none. */
+static void blame_fill(struct replay *r)
+{
+    enum { PAGE = 1 << 14 };
+    const struct ledger_page *page = &r->pages[r->filled];
+    while (!r->err && page->count < PAGE && (r->ready_count || blame_break_circle(r))) {
+        if (r->ready_count) {
+            r->err = blame_walk(r, blame_ready_pop(r));
+        }
+    }
+}
+
+/* One job fills a page, the other carries out the preceding one. */
+static void blame_turn(void *self, uint32_t number)
+{
+    struct replay *r = self;
+    if (number == 0) {
+        blame_fill(r);
+    } else {
+        r->done_err = ictusi_ledger_do(&r->ledger, &r->pages[!r->filled]);
+    }
+}
+
+/* Keep the results of the replay, which the caller frees. */
+static void replay_keep(const struct replay *r)
+{
+    struct blame *blame = r->blame;
+    blame->list = r->ledger.rows;
+    blame->count = r->ledger.row_count;
+    blame->total = r->ledger.total;
+    blame->unattributed = r->ledger.unattributed;
+    memcpy(blame->total_lanes, r->ledger.total_lanes, sizeof blame->total_lanes);
 }
 
 int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs,
@@ -509,20 +470,20 @@ int ictusi_blame_find(struct blame *blame, const struct times *times, const stru
                        .syncs = syncs,
                        .rate_count = 1,
                        .free_rate = RATE_NONE};
-    const enum sigma_source source = r.analysis->histories.source;
-    r.slots = source == SIGMA_ARCHIVE || source == SIGMA_MESSAGES ? SLOTS : FIRST_LANE;
     const uint64_t locations = r.analysis->session.trace->layout.location_count;
-    int err = replay_prepare(&r, why);
-    for (uint32_t l = 0; l < locations && !err; l++) {
+    r.err = replay_prepare(&r, why);
+    for (uint32_t l = 0; l < locations && !r.err; l++) {
         blame_ready_push(&r, l);
     }
-    do {
-        while (r.ready_count && !err) {
-            err = blame_walk(&r, blame_ready_pop(&r));
-        }
-    } while (!err && blame_break_circle(&r));
+    bool any = true;
+    while (any && !r.err && !r.done_err) {
+        ictusi_crew_run(r.analysis->session.threads, 2, blame_turn, &r);
+        any = r.pages[r.filled].count > 0;
+        r.filled = !r.filled;
+    }
+    replay_keep(&r);
     replay_free(&r);
-    return err;
+    return r.err ? r.err : r.done_err;
 }
 
 void ictusi_blame_free(struct blame *blame)

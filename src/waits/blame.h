@@ -6,16 +6,9 @@
 #ifndef ICTUS_WAITS_BLAME_H
 #define ICTUS_WAITS_BLAME_H
 
-#include "waits/sums.h"
+#include "waits/ledger.h"
 #include "waits/syncs.h"
 #include "waits/times.h"
-
-/* The waiting that a call path on a location caused, in ticks. */
-struct blame_row {
-    uint32_t location, path;
-    double direct, indirect;
-    double lanes[LANES]; /* direct plus indirect, under each error history */
-};
 
 struct blame {
     struct blame_row *list;
