@@ -2,6 +2,8 @@
 /* ictus_waits(): find out who waits for whom, and add up the waits. */
 #include "waits/waits.h"
 
+#include "causality/crew.h"
+
 #include <ictus/text.h>
 #include <ictus/waits.h>
 #include <stdlib.h>
@@ -53,21 +55,68 @@ struct run {
     struct wait_instances instances;
 };
 
-/* Compute everything that depends only on each call and its partner, in one pass. */
+/* Two halves of an analysis that use nothing of each other, for two threads. */
+struct halves {
+    struct run *run;
+    int err[2];
+    struct ictus_why why[2];
+};
+
+/*
+ * Everything that depends only on each call and its partner. The sums of waits take as long as all
+ * the rest.
+ */
+static void waits_walk_half(void *self, uint32_t half)
+{
+    struct halves *h = self;
+    struct run *r = h->run;
+    const struct analysis *a = &r->analysis;
+    struct call_pass *const sums[] = {&r->rows.pass};
+    struct call_pass *const others[] = {&r->times.pass, &r->syncs.pass, &r->instances.pass};
+    int err = ICTUS_OK;
+    if (half == 0) {
+        err = ictusi_analysis_walk(a, sums, sizeof sums / sizeof *sums);
+        err = err ? err : ictusi_rows_end(&r->rows);
+        err = err ? err : ictusi_rows_sites(&r->rows, a);
+    } else {
+        err = ictusi_analysis_walk(a, others, sizeof others / sizeof *others);
+        err = err ? err : ictusi_syncs_end(&r->syncs, &h->why[half]);
+    }
+    h->err[half] = err;
+}
+
+/* The causes and the critical path. */
+static void waits_follow_half(void *self, uint32_t half)
+{
+    struct halves *h = self;
+    struct run *r = h->run;
+    h->err[half] = half == 0 ? ictusi_blame_find(&r->blame, &r->times, &r->syncs, &h->why[half])
+                             : ictusi_critical_find(&r->critical, &r->times, &h->why[half]);
+}
+
+/* Run both halves. The first error counts. */
+static int waits_run_halves(struct run *r, void (*half)(void *self, uint32_t half),
+                            struct ictus_why *why)
+{
+    struct halves h = {.run = r};
+    ictusi_crew_run(r->analysis.session.threads, 2, half, &h);
+    const int bad = h.err[0] ? 0 : 1;
+    if (h.err[bad] && why && *h.why[bad].text) {
+        *why = h.why[bad];
+    }
+    return h.err[bad];
+}
+
 static int waits_walk(struct run *r, struct ictus_why *why)
 {
     const struct analysis *a = &r->analysis;
-    struct call_pass *const passes[] = {&r->rows.pass, &r->times.pass, &r->syncs.pass,
-                                        &r->instances.pass};
     ictusi_rows_begin(&r->rows, a);
     ictusi_instances_begin(&r->instances, a);
     int err = ictusi_times_begin(&r->times, a, why);
     err = err ? err : ictusi_syncs_begin(&r->syncs, a, why);
-    err = err ? err : ictusi_analysis_walk(a, passes, sizeof passes / sizeof *passes);
-    err = err ? err : ictusi_rows_end(&r->rows);
-    err = err ? err : ictusi_rows_sites(&r->rows, a);
+    err = err ? err : waits_run_halves(r, waits_walk_half, why);
     ictusi_instances_end(&r->instances);
-    return err ? err : ictusi_syncs_end(&r->syncs, why);
+    return err;
 }
 
 /*
@@ -80,8 +129,7 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     int err = ictusi_analysis_open(a, in, why);
     err = err ? err : waits_find(a, &r->rows, why);
     err = err ? err : waits_walk(r, why);
-    err = err ? err : ictusi_blame_find(&r->blame, &r->times, &r->syncs, why);
-    return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
+    return err ? err : waits_run_halves(r, waits_follow_half, why);
 }
 
 /* Also called after an error: parts that were not made are zero, and freeing them does nothing. */
