@@ -8,7 +8,6 @@
 #include "core/container.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Up to this many shares are searched one by one; beyond that the index is used. A loop has few
@@ -104,17 +103,15 @@ static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 static void follow_keep(struct follower *f)
 {
     struct waiting_calls *c = f->calls;
-    int err = ictusi_store_grow(&c->shares, f->share_count, f->why);
+    int err = ictusi_store_grow(&c->shares, SHARES_WIDE * f->share_count, f->why);
     err = err ? err : ictusi_store_grow(&c->calls, 1, f->why);
-    if (err || c->shares.count + f->share_count >= UINT32_MAX) {
+    if (err || c->shares.count + SHARES_WIDE * f->share_count >= UINT32_MAX) {
         f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
         return;
     }
-    if (f->share_count > 0) { /* before the first share there is no list */
-        memcpy((struct share_of_time *)c->shares.area + c->shares.count, f->shares,
-               f->share_count * sizeof *f->shares);
+    for (uint64_t i = 0; i < f->share_count; i++) {
+        c->shares.count += call_put_share(c, c->shares.count, f->shares[i]);
     }
-    c->shares.count += f->share_count;
     f->call.delta_end = (uint32_t)c->shares.count;
     *call_at(c, c->calls.count++) = f->call;
     c->muted += (f->call.flags & CALL_MUTED) != 0;

@@ -111,7 +111,7 @@ static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region
 {
     const uint64_t key = (uint64_t)parent << 32 | region;
     int64_t *slot = ictusi_idmap_at(&paths->children, key, site, (int64_t)paths->count);
-    if (!slot || paths->count >= PATH_NONE) {
+    if (!slot || paths->count >> PATH_BITS) {
         return PATH_NONE;
     }
     if (*slot == (int64_t)paths->count) {

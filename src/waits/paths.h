@@ -37,6 +37,8 @@ struct path {
 
 enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* PATH_MUTED: while recording was off */
 #define PATH_NONE UINT32_MAX
+/* Path numbers have at most this many bits (waiting_calls.h). */
+enum { PATH_BITS = 26 };
 
 struct paths {
     const struct trace *trace; /* knows the regions' names */

@@ -56,9 +56,9 @@ static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
 static void map_add_shares(const struct analysis *a, struct time_map *map, uint64_t from,
                            uint64_t to, int sign)
 {
-    const struct share_of_time *shares = a->calls.shares.area;
     for (uint64_t i = from; i < to; i++) {
-        map_add(map, shares[i].path, sign * shares[i].ticks);
+        const struct share_of_time share = call_share(&a->calls, i);
+        map_add(map, share.path, sign * share.ticks);
     }
 }
 
@@ -240,10 +240,10 @@ void ictusi_times_trim(const struct times *t, struct time_map *map, uint32_t loc
                        uint32_t from, uint64_t to, int64_t ticks)
 {
     const struct waiting_calls *calls = &t->analysis->calls;
-    const struct share_of_time *shares = calls->shares.area;
     for (uint64_t i = to; i != from && ticks > 0; i--) {
         for (uint64_t k = call_at(calls, i)->delta_end; k > call_delta_begin(calls, i); k--) {
-            ticks = map_trim(map, shares[k - 1].path, shares[k - 1].ticks, ticks);
+            const struct share_of_time share = call_share(calls, k - 1);
+            ticks = map_trim(map, share.path, share.ticks, ticks);
         }
         if (i == calls->first[location]) {
             break;

@@ -28,7 +28,7 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
         uint64_t room;
     } lists[] = {
         {&calls->calls, sizeof(struct waiting_call), 2 * events},
-        {&calls->shares, sizeof(struct share_of_time), 2 * events},
+        {&calls->shares, sizeof(uint64_t), SHARES_WIDE * 2 * events},
         {&calls->meetings, sizeof(struct meeting), events},
         {&calls->notices, sizeof(struct notice), events},
         {&calls->locks, sizeof(struct lock_note), events},
@@ -37,8 +37,10 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
     };
     int err = ICTUS_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++) {
+        /* There are more shares than calls, but they are small. */
+        const size_t held = lists[i].store == &calls->shares ? 2 * lists[i].size : lists[i].size;
         err = ictusi_store_init(lists[i].store, lists[i].size, lists[i].room,
-                                CALLS_IN_MEMORY * lists[i].size, why);
+                                CALLS_IN_MEMORY * held, why);
     }
     return err;
 }
@@ -113,9 +115,10 @@ static void calls_mend(const void *self, void *elements, uint64_t count)
 static void shares_mend(const void *self, void *elements, uint64_t count)
 {
     const struct renumbering *to = self;
-    struct share_of_time *list = elements;
+    uint64_t *list = elements;
     for (uint64_t i = 0; i < count; i++) {
-        list[i].path = to->paths[list[i].path];
+        const uint64_t path = to->paths[list[i] >> (SHARE_TICKS + 1)];
+        list[i] = path << (SHARE_TICKS + 1) | (list[i] & ((UINT64_C(2) << SHARE_TICKS) - 1));
     }
 }
 

@@ -42,6 +42,12 @@ struct share_of_time {
     uint32_t path;
 };
 
+/*
+ * Shares are stored in 64 bits: the path, a bit, and ticks. A longer share takes two entries, of
+ * which the one whose bit is set counts in units of 2^SHARE_TICKS.
+ */
+enum { SHARE_TICKS = 63 - PATH_BITS, SHARES_WIDE = 2 };
+
 /* A process's part in a collective. Those of a location are in the order of their ends. */
 struct meeting {
     uint32_t call, end_call; /* the calls that began and completed it; the same if it is blocking */
@@ -67,7 +73,8 @@ struct lock_note {
 };
 
 struct waiting_calls {
-    struct store calls, shares;
+    struct store calls;
+    struct store shares;  /* see call_share() */
     struct store call_of; /* by point */
     /* By point: for a send the call that completes it, for a receive the call that posted it. */
     struct store other;
@@ -133,6 +140,30 @@ static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t
 static inline uint32_t call_of_other(const struct waiting_calls *calls, uint64_t point)
 {
     return ((const uint32_t *)calls->other.area)[point];
+}
+
+/* Store a share at its place, with room for SHARES_WIDE entries. Returns how many it took. */
+static inline uint64_t call_put_share(const struct waiting_calls *calls, uint64_t i,
+                                      struct share_of_time share)
+{
+    uint64_t *list = (uint64_t *)calls->shares.area + i;
+    const uint64_t ticks = (uint64_t)share.ticks;
+    const uint64_t low = ticks & ((UINT64_C(1) << SHARE_TICKS) - 1);
+    const uint64_t path = (uint64_t)share.path << (SHARE_TICKS + 1);
+    list[0] = path | low;
+    if (ticks != low) {
+        list[1] = path | UINT64_C(1) << SHARE_TICKS | ticks >> SHARE_TICKS;
+    }
+    return ticks != low ? 2 : 1;
+}
+
+static inline struct share_of_time call_share(const struct waiting_calls *calls, uint64_t i)
+{
+    const uint64_t entry = ((const uint64_t *)calls->shares.area)[i];
+    const uint64_t ticks = entry & ((UINT64_C(1) << SHARE_TICKS) - 1);
+    const bool wide = entry >> SHARE_TICKS & 1;
+    return (struct share_of_time){(int64_t)(wide ? ticks << SHARE_TICKS : ticks),
+                                  (uint32_t)(entry >> (SHARE_TICKS + 1))};
 }
 
 /* The index of the first share of time before a call. */

@@ -253,18 +253,6 @@ static bool same_store(const struct store *a, const struct store *b)
     return a->count == b->count && memcmp(a->area, b->area, a->count * a->size) == 0;
 }
 
-/* Compared by member, because there are padding bytes that nobody sets. */
-static bool same_shares(const struct store *a, const struct store *b)
-{
-    const struct share_of_time *x = a->area;
-    const struct share_of_time *y = b->area;
-    bool same = a->count == b->count;
-    for (uint64_t i = 0; i < a->count && same; i++) {
-        same = x[i].ticks == y[i].ticks && x[i].path == y[i].path;
-    }
-    return same;
-}
-
 static bool same_points(const struct points *a, const struct points *b)
 {
     const uint64_t n = a->count;
@@ -369,7 +357,7 @@ static void check_same(struct reading_of *a, struct reading_of *b)
     CHECK(memcmp(a->calls.first, b->calls.first, (n + 1) * 8) == 0);
     CHECK(memcmp(a->calls.begin, b->calls.begin, n * 8) == 0);
     CHECK(same_store(&a->calls.calls, &b->calls.calls));
-    CHECK(same_shares(&a->calls.shares, &b->calls.shares));
+    CHECK(same_store(&a->calls.shares, &b->calls.shares));
     CHECK(same_store(&a->calls.call_of, &b->calls.call_of));
     CHECK(same_store(&a->calls.other, &b->calls.other));
     CHECK(a->calls.meetings.count == b->calls.meetings.count);

@@ -56,12 +56,12 @@ static void spent_plainly(const struct scene *s, uint32_t location, uint32_t fro
                           int64_t spent[PATHS])
 {
     const struct waiting_calls *c = &s->a.calls;
-    const struct share_of_time *shares = c->shares.area;
     const uint64_t begin = from == CALL_NONE ? s->first[location] : from;
     for (uint64_t i = begin; i <= to; i++) {
         if (i > begin || from == CALL_NONE) { /* what comes before a call does not belong to it */
             for (uint32_t k = call_delta_begin(c, i); k < call_at(c, i)->delta_end; k++) {
-                spent[shares[k].path] += shares[k].ticks;
+                const struct share_of_time share = call_share(c, k);
+                spent[share.path] += share.ticks;
             }
         }
         if (i < to) {
@@ -533,8 +533,34 @@ static void scans_wait_for_the_last_before(void)
     scene_close(&s);
 }
 
+/* Shares of any length keep their path and their ticks, whatever they are stored in. */
+static void shares_keep_their_ticks(void)
+{
+    const int64_t edge = INT64_C(1) << SHARE_TICKS;
+    const int64_t lengths[] = {1, edge - 1, edge, edge + 1, 5 * edge + 7, (INT64_C(1) << 62) - 1};
+    const uint32_t paths[] = {0, 1, (UINT32_C(1) << PATH_BITS) - 1};
+    struct scene s;
+    scene_open(&s);
+    const struct waiting_calls *c = &s.a.calls;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
+            const uint64_t before = c->shares.count;
+            int64_t sum = 0;
+            scene_share(&s, paths[p], lengths[i]);
+            CHECK(c->shares.count - before == (lengths[i] < edge ? 1 : SHARES_WIDE));
+            for (uint64_t k = before; k < c->shares.count; k++) {
+                CHECK(call_share(c, k).path == paths[p]);
+                sum += call_share(c, k).ticks;
+            }
+            CHECK(sum == lengths[i]);
+        }
+    }
+    scene_close(&s);
+}
+
 int main(void)
 {
+    shares_keep_their_ticks();
     static struct scene s;
     scene_open(&s);
     scene_fill(&s);

@@ -42,8 +42,7 @@ static inline void scene_open(struct scene *s)
     s->a.session.trace = &s->trace;
     s->a.paths.count = PATHS;
     REQUIRE(!ictusi_store_init(&c->calls, sizeof(struct waiting_call), ALL, STORE_IN_MEMORY, NULL));
-    REQUIRE(!ictusi_store_init(&c->shares, sizeof(struct share_of_time), ALL_SHARES,
-                               STORE_IN_MEMORY, NULL));
+    REQUIRE(!ictusi_store_init(&c->shares, sizeof(uint64_t), ALL_SHARES, STORE_IN_MEMORY, NULL));
     REQUIRE(!ictusi_store_init(&s->a.partners.list, sizeof(struct partner), ALL, STORE_IN_MEMORY,
                                NULL));
     REQUIRE(!ictusi_store_grow(&c->calls, ALL, NULL));
@@ -72,8 +71,8 @@ static inline void scene_close(struct scene *s)
 
 static inline void scene_share(struct scene *s, uint32_t path, int64_t ticks)
 {
-    struct store *shares = &s->a.calls.shares;
-    ((struct share_of_time *)shares->area)[shares->count++] = (struct share_of_time){ticks, path};
+    struct waiting_calls *c = &s->a.calls;
+    c->shares.count += call_put_share(c, c->shares.count, (struct share_of_time){ticks, path});
 }
 
 static inline uint32_t scene_call(struct scene *s, uint32_t location, int64_t enter, int64_t leave,
