@@ -87,8 +87,8 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
  * all locations advance together by intervals of time with about 8192 points in total. Both ends
  * are then in the cache, and the files behind the lists are read in few places at a time.
  */
-int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
-                          void *self)
+int ictusi_analysis_visit(const struct analysis *a, struct location_block block,
+                          void (*visit)(void *self, uint32_t point), void *self)
 {
     enum { TOGETHER = 1 << 13 }; /* points whose calls fit into a core's cache */
     const struct history *history = &a->session.history;
@@ -105,7 +105,7 @@ int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, ui
     for (uint64_t i = 1; i <= stretches; i++) {
         const int64_t until =
             i == stretches ? INT64_MAX : a->session.from + (int64_t)(length * (double)i);
-        for (uint64_t l = 0; l < locations; l++) {
+        for (uint64_t l = block.from; l < block.to; l++) {
             const uint64_t before = next[l];
             while (next[l] < history->first[l + 1] && time[next[l]] <= until) {
                 visit(self, (uint32_t)next[l]++);
@@ -115,6 +115,27 @@ int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, ui
     }
     free(next);
     return ICTUS_OK;
+}
+
+uint32_t ictusi_analysis_divide(const struct analysis *a, struct location_block blocks[BLOCKS_MOST])
+{
+    const int threads = a->session.threads;
+    const uint32_t most =
+        threads < BLOCKS_MOST ? (uint32_t)(threads > 1 ? threads : 1) : BLOCKS_MOST;
+    const uint32_t locations = (uint32_t)a->session.trace->layout.location_count;
+    const uint64_t *first = a->session.history.first;
+    uint32_t count = 0;
+    for (uint32_t l = 0, from = 0; l < locations && count + 1 < most; l++) {
+        if (first[l + 1] * most >= first[locations] * (count + 1)) {
+            blocks[count++] = (struct location_block){from, l + 1};
+            from = l + 1;
+        }
+    }
+    const uint32_t from = count > 0 ? blocks[count - 1].to : 0;
+    if (from < locations || count == 0) {
+        blocks[count++] = (struct location_block){from, locations};
+    }
+    return count;
 }
 
 int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *passes, size_t count)

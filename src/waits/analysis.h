@@ -20,12 +20,27 @@ struct analysis {
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why);
 void ictusi_analysis_close(struct analysis *a);
 
+/* The locations from `from` up to, but not including, `to`. */
+struct location_block {
+    uint32_t from, to;
+};
+
 /*
- * Call visit for all points: interval by interval of time, and location by location within an
- * interval, so that points that belong together are close in memory. Errors: ICTUS_ERR_NOMEM.
+ * Call visit for all points of a block of locations: interval by interval of time, and location by
+ * location within an interval, so that points that belong together are close in memory. Errors:
+ * ICTUS_ERR_NOMEM.
  */
-int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
-                          void *self);
+int ictusi_analysis_visit(const struct analysis *a, struct location_block block,
+                          void (*visit)(void *self, uint32_t point), void *self);
+
+enum { BLOCKS_MOST = 8 };
+
+/*
+ * Divide the locations into blocks with about the same number of points, one for each of the
+ * session's threads. Returns how many there are, from 1 to BLOCKS_MOST.
+ */
+uint32_t ictusi_analysis_divide(const struct analysis *a,
+                                struct location_block blocks[BLOCKS_MOST]);
 
 /*
  * Release the memory behind everything that is kept per point or per call; the contents stay in the

@@ -82,15 +82,24 @@ static double transfer_sigma(const struct analysis *a, const struct transfer *t)
 }
 
 /*
- * Learn from one message. It can be in transit only once both sides have reached it, so its time
- * counts from the later one.
+ * A receive that was posted before the completing call began, or after that call ended, cannot have
+ * delayed the send.
  */
-static void blocking_learn_message(struct blocking *b, uint32_t send, uint32_t receive)
+static bool transfer_overlaps(const struct transfer *t)
+{
+    return t->done->leave > t->posted->enter && t->posted->enter > t->done->enter;
+}
+
+/*
+ * A message can be in transit only once both sides have reached it, so its time counts from the
+ * later one.
+ */
+bool ictusi_blocking_learn(struct blocking *b, uint32_t send, uint32_t receive)
 {
     const struct analysis *a = b->analysis;
     struct transfer t;
     if (!transfer_of(a, send, receive, &t) || t.from == t.to) {
-        return;
+        return false;
     }
     const int64_t late = t.posted->enter - t.done->leave;
     int64_t *most = &b->eager[blocking_node_of(a, t.from) == blocking_node_of(a, t.to)];
@@ -100,16 +109,16 @@ static void blocking_learn_message(struct blocking *b, uint32_t send, uint32_t r
     const int64_t begin = t.sent->enter > t.posted->enter ? t.sent->enter : t.posted->enter;
     const int64_t took = t.got->leave - begin;
     b->transfers[size_class(t.size) * BLOCK_TIMES + time_class(took)]++;
+    return transfer_overlaps(&t);
 }
 
-static void blocking_learn_point(void *self, uint32_t point)
+void ictusi_blocking_join(struct blocking *b, const struct blocking *other)
 {
-    struct blocking *b = self;
-    const struct points *points = &b->analysis->session.history.points;
-    const uint32_t link = points->link[point];
-    if ((points->kind[point] & POINT_CLASS) == POINT_P2P && (points->kind[point] & POINT_IN) &&
-        !(link & NODE_VIRTUAL)) {
-        blocking_learn_message(b, link, point);
+    for (int i = 0; i < 2; i++) {
+        b->eager[i] = other->eager[i] > b->eager[i] ? other->eager[i] : b->eager[i];
+    }
+    for (size_t i = 0; i < (size_t)BLOCK_SIZES * BLOCK_TIMES; i++) {
+        b->transfers[i] += other->transfers[i];
     }
 }
 
@@ -117,7 +126,7 @@ static void blocking_learn_point(void *self, uint32_t point)
  * For each size, find the upper edge of the class below which 99 of 100 messages lie. The upper
  * edge is used because all times within the class may still be usual.
  */
-static void blocking_learn_longest(struct blocking *b)
+void ictusi_blocking_end(struct blocking *b)
 {
     for (size_t s = 0; s < BLOCK_SIZES; s++) {
         const uint32_t *times = &b->transfers[s * BLOCK_TIMES];
@@ -136,16 +145,11 @@ static void blocking_learn_longest(struct blocking *b)
     }
 }
 
-int ictusi_blocking_learn(struct blocking *b, const struct analysis *a)
+int ictusi_blocking_init(struct blocking *b, const struct analysis *a)
 {
     *b = (struct blocking){.analysis = a, .eager = {-1, -1}};
     b->transfers = calloc((size_t)BLOCK_SIZES * BLOCK_TIMES, sizeof *b->transfers);
-    if (!b->transfers) {
-        return ICTUS_ERR_NOMEM;
-    }
-    const int err = ictusi_analysis_visit(a, blocking_learn_point, b);
-    blocking_learn_longest(b);
-    return err;
+    return b->transfers ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 void ictusi_blocking_free(struct blocking *b)
@@ -153,10 +157,6 @@ void ictusi_blocking_free(struct blocking *b)
     free(b->transfers);
 }
 
-/*
- * A receive that was posted before the completing call began, or after that call ended, cannot have
- * delayed the send.
- */
 enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32_t receive)
 {
     const struct analysis *a = b->analysis;
@@ -165,7 +165,7 @@ enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32
         return BLOCK_NOT;
     }
     const int64_t after = t.done->leave - t.posted->enter;
-    if (after <= 0 || t.posted->enter <= t.done->enter) {
+    if (!transfer_overlaps(&t)) {
         return BLOCK_NOT;
     }
     const uint8_t traits = ictusi_paths_traits(&a->paths, t.sent->path);

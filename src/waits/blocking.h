@@ -6,6 +6,7 @@
 #ifndef ICTUS_WAITS_BLOCKING_H
 #define ICTUS_WAITS_BLOCKING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum block { BLOCK_NOT, BLOCK_POSSIBLE, BLOCK_CERTAIN };
@@ -24,10 +25,22 @@ struct blocking {
 };
 
 /* Errors: ICTUS_ERR_NOMEM. */
-int ictusi_blocking_learn(struct blocking *blocking, const struct analysis *analysis);
+int ictusi_blocking_init(struct blocking *blocking, const struct analysis *analysis);
+
+/*
+ * Learn from a message, which is given by its two points. Returns whether it may have been blocked,
+ * and so has to be judged when all messages are known.
+ */
+bool ictusi_blocking_learn(struct blocking *blocking, uint32_t send, uint32_t receive);
+
+/* Add what was learned from other messages. */
+void ictusi_blocking_join(struct blocking *blocking, const struct blocking *other);
+
+/* Call before the first judgement. */
+void ictusi_blocking_end(struct blocking *blocking);
 void ictusi_blocking_free(struct blocking *blocking);
 
-/* Judge a message, which is given by its two points. */
+/* Judge a message. */
 enum block ictusi_blocking_judge(const struct blocking *blocking, uint32_t send, uint32_t receive);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "waits/partners.h"
 
+#include "causality/crew.h"
 #include "core/array.h"
 #include "core/collective_op.h"
 #include "waits/analysis.h"
@@ -57,9 +58,9 @@ enum { CHAIN_MOST = 256 };
 struct latest {
     int64_t first, second;
     uint32_t first_call, second_call;
-    uint32_t members;   /* points that it depends on, also through other nodes */
-    bool chained;       /* it depends on points, and on at most one other node */
-    bool judged, loose; /* loose is known; its members did not wait for the others */
+    uint32_t members; /* points that it depends on, also through other nodes */
+    bool chained;     /* it depends on points, and on at most one other node */
+    bool loose;       /* its members did not wait for the others */
 };
 
 /* A call that may have been blocked, and for how long at most. */
@@ -68,10 +69,18 @@ struct possible {
     int64_t ticks;
 };
 
+/*
+ * One thread's search for the partners of the calls of some locations. Only the first one has
+ * possible waits, because these are looked at when the threads have ended.
+ */
 struct finding {
     struct partners *partners;
     const struct analysis *analysis;
+    struct location_block block;
     struct blocking blocking;
+    uint64_t muted, open;  /* as in struct partners */
+    uint32_t *overlapping; /* receives whose sends may have been blocked */
+    uint64_t overlapping_count;
     struct latest *nodes;
     struct possible *possible;
     uint64_t possible_count;
@@ -95,8 +104,8 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     const struct waiting_call *c = call_at(calls, call);
     const struct waiting_call *k = call_at(calls, cause);
     if ((c->flags | k->flags) & (CALL_CUT | CALL_MUTED)) {
-        f->partners->muted += ((c->flags | k->flags) & CALL_MUTED) != 0;
-        f->partners->open += ((c->flags | k->flags) & CALL_CUT) != 0;
+        f->muted += ((c->flags | k->flags) & CALL_MUTED) != 0;
+        f->open += ((c->flags | k->flags) & CALL_CUT) != 0;
         return;
     }
     struct partner *p = partner_at(f->partners, call);
@@ -183,7 +192,8 @@ static void partners_propose_probe(struct finding *f, uint32_t receive, uint32_t
 }
 
 /*
- * Propose that the receive waited for its send, and that the send may have waited for its receive.
+ * Propose that the receive waited for its send. Whether the send waited for its receive is judged
+ * when all messages are known.
  */
 static void partners_propose_message(struct finding *f, uint32_t receive)
 {
@@ -191,14 +201,27 @@ static void partners_propose_message(struct finding *f, uint32_t receive)
     const uint32_t send = a->session.history.points.link[receive];
     const uint32_t waiter = call_of_point(&a->calls, receive);
     partners_propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
-    const uint32_t completes = call_of_other(&a->calls, send);
     const uint32_t posted = call_of_other(&a->calls, receive);
     if (posted != CALL_NONE) {
         partners_propose_probe(f, receive, posted, call_of_point(&a->calls, send));
     }
-    if (completes == CALL_NONE || posted == CALL_NONE) {
-        return;
+    if (ictusi_blocking_learn(&f->blocking, send, receive)) {
+        uint32_t *row = array_append((void **)&f->overlapping, &f->overlapping_count, sizeof *row);
+        if (row) {
+            *row = receive;
+        } else {
+            f->err = ICTUS_ERR_NOMEM;
+        }
     }
+}
+
+/* Propose that a send waited for its receive, if it was blocked. */
+static void partners_propose_receiver(struct finding *f, uint32_t receive)
+{
+    const struct analysis *a = f->analysis;
+    const uint32_t send = a->session.history.points.link[receive];
+    const uint32_t completes = call_of_other(&a->calls, send);
+    const uint32_t posted = call_of_other(&a->calls, receive);
     switch (ictusi_blocking_judge(&f->blocking, send, receive)) {
     case BLOCK_CERTAIN:
         partners_propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
@@ -369,18 +392,21 @@ static void node_complete(struct finding *f, uint32_t node, enum wait_state stat
     }
 }
 
-/* Determine what a node means for all its members, when the first of them asks. */
+/* Determine what a node means for all its members. */
 static void node_judge(struct finding *f, uint32_t node)
 {
     const struct analysis *a = f->analysis;
     const uint32_t *outs = analysis_outs(a, node);
+    const uint32_t count = graph_vnode(&a->session.graph, node)->out_count;
     struct latest *l = &f->nodes[node & NODE_INDEX];
     uint32_t i = 0;
-    while (outs[i] & NODE_VIRTUAL) { /* find a member among the node's outputs */
+    while (i < count && (outs[i] & NODE_VIRTUAL)) { /* find a member among the node's outputs */
         i++;
     }
+    if (i == count || l->first_call == CALL_NONE) {
+        return; /* nobody asks */
+    }
     const enum wait_state state = collective_state(f, outs[i]);
-    l->judged = true;
     l->loose = !node_synchronises(f, node, state);
     if (!l->loose) {
         node_complete(f, node, state);
@@ -397,9 +423,6 @@ static void partners_propose_member(struct finding *f, uint32_t point, uint32_t 
     const struct latest *l = &f->nodes[node & NODE_INDEX];
     if (l->first_call == CALL_NONE) {
         return;
-    }
-    if (!l->judged) {
-        node_judge(f, node);
     }
     if (!l->loose) {
         /* For a nonblocking collective, the member's own part was begun in another call. */
@@ -461,42 +484,111 @@ static void partners_order(const struct finding *f)
     }
 }
 
+static void partners_gather_nodes(struct finding *f)
+{
+    const struct graph *graph = &f->analysis->session.graph;
+    uint64_t passed = 0;
+    for (uint32_t i = 0; i < graph->vnode_count; i++) {
+        node_gather(f, i);
+        node_judge(f, NODE_VIRTUAL | i);
+        analysis_pass(f->analysis, &passed, CALLS_APART * (uint64_t)graph->vnodes[i].in_count);
+    }
+}
+
+static void partners_search_block(void *self, uint32_t number)
+{
+    struct finding *f = (struct finding *)self + number;
+    const int err = ictusi_analysis_visit(f->analysis, f->block, partners_propose_point, f);
+    f->err = f->err ? f->err : err;
+}
+
+/*
+ * Search all blocks of locations in several threads. A thread makes proposals for the calls of its
+ * own locations only. Late receivers are the exception, and are proposed when the threads have
+ * ended.
+ */
+static int partners_search(struct finding *blocks, uint32_t count)
+{
+    struct finding *f = &blocks[0];
+    uint64_t passed = 0;
+    int err = ICTUS_OK;
+    ictusi_crew_run((int)count, count, partners_search_block, blocks);
+    for (uint32_t i = 0; i < count; i++) {
+        err = err ? err : blocks[i].err;
+        f->muted += i ? blocks[i].muted : 0;
+        f->open += i ? blocks[i].open : 0;
+        if (i > 0) {
+            ictusi_blocking_join(&f->blocking, &blocks[i].blocking);
+        }
+    }
+    ictusi_blocking_end(&f->blocking);
+    for (uint32_t i = 0; i < count && !err; i++) {
+        for (uint64_t k = 0; k < blocks[i].overlapping_count; k++) {
+            partners_propose_receiver(f, blocks[i].overlapping[k]);
+            analysis_pass(f->analysis, &passed, 2);
+        }
+    }
+    return err ? err : f->err;
+}
+
+/* Make the searches of the threads like the first one. Returns how many there are. */
+static int partners_divide(struct finding *blocks, uint32_t *count)
+{
+    const struct analysis *a = blocks[0].analysis;
+    struct location_block parts[BLOCKS_MOST];
+    int err = ICTUS_OK;
+    *count = ictusi_analysis_divide(a, parts);
+    for (uint32_t i = 0; i < *count && !err; i++) {
+        blocks[i] = blocks[0];
+        blocks[i].block = parts[i];
+        err = ictusi_blocking_init(&blocks[i].blocking, a);
+    }
+    return err;
+}
+
+static void partners_end_search(struct finding *blocks)
+{
+    for (int i = 0; i < BLOCKS_MOST; i++) {
+        ictusi_blocking_free(&blocks[i].blocking);
+        free(blocks[i].overlapping);
+    }
+    ictusi_idmap_fini(&blocks[0].possible_index);
+    free(blocks[0].possible);
+    free(blocks[0].nodes);
+}
+
 /*
  * Nodes come first, since members ask them. The order of messages and the possible waits come last,
  * since both need the final partner.
  */
 int ictusi_partners_find(struct partners *partners, const struct analysis *a, struct ictus_why *why)
 {
-    struct finding f = {.partners = partners, .analysis = a};
-    const uint64_t nodes = a->session.graph.vnode_count;
+    struct finding blocks[BLOCKS_MOST] = {{.partners = partners, .analysis = a}};
+    struct finding *f = &blocks[0];
+    uint32_t count = 0;
     int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count,
                                 CALLS_IN_MEMORY * sizeof(struct partner), why);
     err = err ? err : ictusi_store_grow(&partners->list, a->calls.calls.count, why);
-    f.nodes = calloc(nodes + 1, sizeof *f.nodes);
+    f->nodes = calloc(a->session.graph.vnode_count + 1, sizeof *f->nodes);
     partners->lower = calloc(a->session.trace->layout.location_count + 1, sizeof *partners->lower);
-    err = !err && (!f.nodes || !partners->lower) ? ICTUS_ERR_NOMEM : err;
-    err = err ? err : ictusi_blocking_learn(&f.blocking, a);
+    err = !err && (!f->nodes || !partners->lower) ? ICTUS_ERR_NOMEM : err;
     for (uint64_t i = 0; i < a->session.trace->regions.count; i++) {
-        f.probes = f.probes || (a->paths.traits[i] & TRAIT_PROBE);
+        f->probes = f->probes || (a->paths.traits[i] & TRAIT_PROBE);
     }
     if (!err) {
         partners->list.count = a->calls.calls.count;
-        uint64_t passed = 0;
-        for (uint64_t i = 0; i < nodes; i++) {
-            node_gather(&f, (uint32_t)i);
-            analysis_pass(a, &passed, CALLS_APART * (uint64_t)a->session.graph.vnodes[i].in_count);
-        }
-        err = ictusi_analysis_visit(a, partners_propose_point, &f);
-        err = err ? err : ictusi_epochs_find(a, partners_propose_epoch, &f);
-        err = err ? err : ictusi_window_locks_find(a, partners_propose_epoch, &f);
-        partners_order(&f);
-        partners_possible_tell(&f);
+        partners_gather_nodes(f);
+        err = partners_divide(blocks, &count);
+        err = err ? err : partners_search(blocks, count);
+        err = err ? err : ictusi_epochs_find(a, partners_propose_epoch, f);
+        err = err ? err : ictusi_window_locks_find(a, partners_propose_epoch, f);
+        partners_order(f);
+        partners_possible_tell(f);
     }
-    ictusi_blocking_free(&f.blocking);
-    ictusi_idmap_fini(&f.possible_index);
-    free(f.possible);
-    free(f.nodes);
-    return err ? err : f.err;
+    partners->muted = f->muted;
+    partners->open = f->open;
+    partners_end_search(blocks);
+    return err ? err : f->err;
 }
 
 void ictusi_partners_free(struct partners *partners)
