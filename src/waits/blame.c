@@ -427,12 +427,16 @@ static void replay_free(struct replay *r)
     ictusi_time_map_fini(&r->other);
 }
 
-/* Fill a page, which has room for about this many calls. Calls without waits take none. */
+/*
+ * Fill a page. One thread alone carries a page out while its calls are still in the cache. Two
+ * threads are started for each page, which must be worth it.
+ */
 static void blame_fill(struct replay *r)
 {
-    enum { PAGE = 1 << 14 };
+    enum { SHORT = 1 << 10, LONG = 1 << 13 };
     const struct ledger_page *page = &r->pages[r->filled];
-    while (!r->err && page->count < PAGE && (r->ready_count || blame_break_circle(r))) {
+    const uint64_t most = r->analysis->session.threads > 1 ? LONG : SHORT;
+    while (!r->err && page->count < most && (r->ready_count || blame_break_circle(r))) {
         if (r->ready_count) {
             r->err = blame_walk(r, blame_ready_pop(r));
         }
