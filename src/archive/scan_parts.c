@@ -10,6 +10,8 @@
  */
 #include "archive/scan_parts.h"
 
+#include "causality/crew.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -179,21 +181,40 @@ static void counts_add(struct scan_counts *to, const struct scan_counts *more)
     to->foreign += more->foreign;
 }
 
-/*
- * Append a block. Called in the order of the blocks, which is the order of the locations. `point`
- * is where this block's points begin in the whole, so that a tap can shift the numbers it has
- * stored.
- */
+/* A block that is appended to the whole; `point` is where its points begin there. */
+struct part_joining {
+    struct part *part;
+    struct scan *whole;
+    uint64_t point;
+    struct ictus_why why; /* of the history */
+    int err[2];
+};
+
+/* A tap uses nothing of the history here, so the two are appended at the same time. */
+static void part_join_half(void *self, uint32_t half)
+{
+    struct part_joining *j = self;
+    struct part *part = j->part;
+    struct scan_tap *tap = j->whole->tap;
+    if (half == 0) {
+        j->err[half] =
+            ictusi_history_append(j->whole->history, &part->history, part->from, part->to, &j->why);
+    } else {
+        j->err[half] =
+            tap->ops->join(tap, part->scan.tap, &(struct tap_part){part->from, part->to, j->point});
+    }
+}
+
+/* Append a block. Called in the order of the blocks, which is the order of the locations. */
 static int part_join(struct part *part, struct scan *whole)
 {
-    const uint64_t point = whole->history->points.count;
+    struct part_joining j = {.part = part, .whole = whole, .point = whole->history->points.count};
     counts_add(whole->counts, &part->counts);
-    const int err = ictusi_history_append(whole->history, &part->history, part->from, part->to,
-                                          whole->trace->why);
-    return err || !whole->tap
-               ? err
-               : whole->tap->ops->join(whole->tap, part->scan.tap,
-                                       &(struct tap_part){part->from, part->to, point});
+    ictusi_crew_run(2, whole->tap ? 2 : 1, part_join_half, &j);
+    if (j.err[0] && whole->trace->why) {
+        *whole->trace->why = j.why;
+    }
+    return j.err[0] ? j.err[0] : j.err[1];
 }
 
 static void part_end(struct part *part)

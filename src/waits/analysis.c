@@ -76,8 +76,8 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
     err = err ? err : analysis_presync(&a->session, &fitted);
     err = err ? err : ictusi_histories_make(&a->histories, &a->session, fitted);
     if (!err) {
-        ictusi_waiting_calls_map(&a->calls, a->session.trace->layout.location_count, analysis_map,
-                                 a);
+        ictusi_waiting_calls_map(&a->calls, (uint32_t)a->session.trace->layout.location_count,
+                                 a->session.threads, analysis_map, a);
     }
     return err;
 }

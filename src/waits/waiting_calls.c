@@ -2,6 +2,8 @@
 /* Storage of calls, and their presynchronisation. */
 #include "waits/waiting_calls.h"
 
+#include "causality/crew.h"
+
 #include <stdlib.h>
 
 /*
@@ -45,41 +47,58 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
     return err;
 }
 
+struct calls_mapping {
+    struct waiting_calls *calls;
+    int64_t (*map)(void *self, uint32_t location, int64_t stamp);
+    void *self;
+};
+
 /*
- * Presynchronise the calls, in ticks. The maps of clocks are piecewise linear and may step back
- * between pieces. An instant is then set to that of the preceding event, because waits and shares
- * of time must add up to the location's total.
+ * Presynchronise the calls of a location, in ticks. The maps of clocks are piecewise linear and may
+ * step back between pieces. An instant is then set to that of the preceding event, because waits
+ * and shares of time must add up to the location's total.
  */
-void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
+static void calls_map_location(void *self, uint32_t location)
+{
+    enum { MAPPED = 1 << 18 }; /* calls whose memory is held */
+    const struct calls_mapping *m = self;
+    struct waiting_calls *calls = m->calls;
+    if (calls->begin[location] == NO_EVENTS) {
+        return;
+    }
+    int64_t last = m->map(m->self, location, calls->begin[location]);
+    calls->begin[location] = last;
+    for (uint64_t i = calls->first[location]; i < calls->first[location + 1]; i++) {
+        if (i % MAPPED == 0) {
+            ictusi_store_relax(&calls->calls);
+        }
+        struct waiting_call *c = call_at(calls, i);
+        int64_t enter = m->map(m->self, location, c->enter);
+        enter = enter > last ? enter : last;
+        int64_t leave = m->map(m->self, location, c->leave);
+        leave = leave > enter ? leave : enter;
+        /* unchanged calls need not be written to the file again */
+        if (enter != c->enter || leave != c->leave) {
+            c->enter = enter;
+            c->leave = leave;
+        }
+        last = leave;
+    }
+}
+
+/* The last call of a location with events is its end. */
+void ictusi_waiting_calls_map(struct waiting_calls *calls, uint32_t locations, int threads,
                               int64_t (*map)(void *self, uint32_t location, int64_t stamp),
                               void *self)
 {
-    enum { MAPPED = 1 << 18 }; /* calls whose memory is held */
+    struct calls_mapping mapping = {calls, map, self};
+    ictusi_crew_run(threads, locations, calls_map_location, &mapping);
     for (uint32_t l = 0; l < locations; l++) {
-        const uint64_t end = calls->first[l + 1];
-        if (calls->begin[l] == NO_EVENTS) {
-            continue;
+        if (calls->begin[l] != NO_EVENTS) {
+            const int64_t last = call_at(calls, calls->first[l + 1] - 1)->leave;
+            calls->from = calls->begin[l] < calls->from ? calls->begin[l] : calls->from;
+            calls->to = last > calls->to ? last : calls->to;
         }
-        calls->begin[l] = map(self, l, calls->begin[l]);
-        int64_t last = calls->begin[l];
-        for (uint64_t i = calls->first[l]; i < end; i++) {
-            if (i % MAPPED == 0) {
-                ictusi_store_relax(&calls->calls);
-            }
-            struct waiting_call *c = call_at(calls, i);
-            int64_t enter = map(self, l, c->enter);
-            enter = enter > last ? enter : last;
-            int64_t leave = map(self, l, c->leave);
-            leave = leave > enter ? leave : enter;
-            /* unchanged calls need not be written to the file again */
-            if (enter != c->enter || leave != c->leave) {
-                c->enter = enter;
-                c->leave = leave;
-            }
-            last = leave;
-        }
-        calls->from = calls->begin[l] < calls->from ? calls->begin[l] : calls->from;
-        calls->to = last > calls->to ? last : calls->to;
     }
     ictusi_store_relax(&calls->calls);
 }
@@ -162,7 +181,27 @@ static void locks_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
-/* Append a part's lists piece by piece, and release each piece as it is taken. */
+enum { LISTS = 7 };
+
+/* One list that is appended to another. */
+struct list_join {
+    struct store *to, *from;
+    store_mend *mend;
+    const struct renumbering *add;
+    struct ictus_why why;
+    int err;
+};
+
+static void calls_join_list(void *self, uint32_t number)
+{
+    struct list_join *join = (struct list_join *)self + number;
+    join->err = ictusi_store_take(join->to, join->from, join->mend, join->add, &join->why);
+}
+
+/*
+ * Append a part's lists piece by piece, and release each piece as it is taken. The largest lists
+ * come first.
+ */
 int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                                 const struct tap_part *part, const uint32_t *paths,
                                 struct ictus_why *why)
@@ -174,21 +213,25 @@ int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *
     }
     const struct renumbering add = {(uint32_t)calls, (uint32_t)shares, (uint32_t)part->point,
                                     paths};
-    const struct {
-        struct store *to, *from;
-        store_mend *mend;
-    } lists[] = {
-        {&to->calls, &from->calls, calls_mend},
-        {&to->shares, &from->shares, shares_mend},
-        {&to->call_of, &from->call_of, numbers_mend},
-        {&to->other, &from->other, numbers_mend},
-        {&to->meetings, &from->meetings, meetings_mend},
-        {&to->notices, &from->notices, notices_mend},
-        {&to->locks, &from->locks, locks_mend},
+    struct list_join lists[LISTS] = {
+        {.to = &to->calls, .from = &from->calls, .mend = calls_mend},
+        {.to = &to->shares, .from = &from->shares, .mend = shares_mend},
+        {.to = &to->call_of, .from = &from->call_of, .mend = numbers_mend},
+        {.to = &to->other, .from = &from->other, .mend = numbers_mend},
+        {.to = &to->meetings, .from = &from->meetings, .mend = meetings_mend},
+        {.to = &to->notices, .from = &from->notices, .mend = notices_mend},
+        {.to = &to->locks, .from = &from->locks, .mend = locks_mend},
     };
     int err = ICTUS_OK;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++) {
-        err = ictusi_store_take(lists[i].to, lists[i].from, lists[i].mend, &add, why);
+    for (int i = 0; i < LISTS; i++) {
+        lists[i].add = &add;
+    }
+    ictusi_crew_run(ictusi_crew_size(), LISTS, calls_join_list, lists);
+    for (int i = 0; i < LISTS && !err; i++) {
+        err = lists[i].err;
+        if (err && why) {
+            *why = lists[i].why;
+        }
     }
     for (uint32_t l = part->from; l < part->to && !err; l++) {
         to->first[l] = calls + from->first[l];

@@ -95,8 +95,11 @@ struct waiting_calls {
 int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
                               struct ictus_why *why);
 
-/* Map all instants with a function of each location's stamps. from and to are known afterwards. */
-void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
+/*
+ * Map all instants with a function of each location's stamps, several locations at a time. from and
+ * to are known afterwards.
+ */
+void ictusi_waiting_calls_map(struct waiting_calls *calls, uint32_t locations, int threads,
                               int64_t (*map)(void *self, uint32_t location, int64_t stamp),
                               void *self);
 void ictusi_waiting_calls_free(struct waiting_calls *calls);
