@@ -30,7 +30,7 @@ static void scene_begin(struct scene *s, uint32_t location)
  * has gone on. The replay must pass that call only after 0 has charged it, so that the blame for
  * 1's own wait is passed on to 2.
  */
-static void blame_is_passed_on(void)
+static void blame_is_passed_on(int threads)
 {
     struct scene s;
     struct times times;
@@ -39,6 +39,7 @@ static void blame_is_passed_on(void)
     uint64_t lower[LOCATIONS + 1] = {1, 1};
     uint64_t points[LOCATIONS + 1] = {0};
     scene_open(&s);
+    s.a.session.threads = threads;
     s.a.partners.lower = lower;
     s.a.session.history.first = points;
     scene_begin(&s, 0);
@@ -288,9 +289,106 @@ static void waits_know_the_last_step(void)
     }
 }
 
+/*
+ * Each call waits for the one before it in a ring of locations. Each location computes in one path
+ * before a call, for a time that is drawn.
+ */
+static void chain_enter(struct scene *s, uint64_t lower[LOCATIONS + 1])
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 5, 0);
+    int64_t time[LOCATIONS] = {0};
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        scene_begin(s, l);
+        for (int i = 0; i < CALLS; i++) {
+            const int64_t ticks = 1 + (int64_t)ictusi_random_below(&rng, 1000);
+            scene_share(s, 1 + l, ticks);
+            time[l] += ticks;
+            (void)scene_call(s, l, time[l], time[l] + (i < CALLS - 1 ? 1000 : 0), 6);
+            time[l] += 1000;
+        }
+    }
+    scene_begin(s, LOCATIONS);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        for (uint32_t i = 1; i < CALLS - 1; i++) {
+            const uint32_t from = (l + 1) % LOCATIONS;
+            const uint32_t call = (uint32_t)s->first[l] + i;
+            scene_wait(s, call, (uint32_t)s->first[from] + i - 1, WAIT_LATE_SENDER);
+            partner_at(&s->a.partners, call)->wait = 1 + (int64_t)ictusi_random_below(&rng, 900);
+            lower[l < from ? l : from]++;
+        }
+    }
+}
+
+/* Find the causes in a chain of waits. scene_errs() gives each clock errors of its own. */
+static void chain_blame(int threads, double (*const errors[LOCATIONS])(int), struct blame *blame)
+{
+    static uint64_t points[LOCATIONS + 1];
+    uint64_t lower[LOCATIONS + 1] = {0};
+    struct scene s;
+    struct times times;
+    struct syncs syncs;
+    *blame = (struct blame){.list = NULL};
+    scene_open(&s);
+    s.a.session.threads = threads;
+    s.a.partners.lower = lower;
+    s.a.session.history.first = points;
+    chain_enter(&s, lower);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        scene_errs(&s, l, 1, errors[l]);
+    }
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
+    scene_walk(&s, &syncs.pass);
+    REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+    REQUIRE(!ictusi_blame_find(blame, &times, &syncs, NULL));
+    ictusi_syncs_free(&syncs);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+static double chain_error(int history)
+{
+    return history * 3.25 - 60;
+}
+
+/*
+ * The waits fill several pages of the ledger. All of their time is attributed, and two threads find
+ * the same as one, in each history.
+ */
+static void threads_share_a_ledger(void)
+{
+    double (*const errors[LOCATIONS])(int) = {NULL, chain_error, NULL, chain_error};
+    struct blame one;
+    struct blame two;
+    double sum = 0;
+    chain_blame(1, errors, &one);
+    chain_blame(2, errors, &two);
+    for (uint64_t i = 0; i < one.count; i++) {
+        sum += one.list[i].direct + one.list[i].indirect;
+    }
+    CHECK(one.total > 900.0 * CALLS && one.count >= LOCATIONS);
+    CHECK_NEAR(sum + one.unattributed, one.total, 1e-6 * one.total);
+    CHECK(one.total == two.total && one.unattributed == two.unattributed);
+    CHECK(memcmp(one.total_lanes, two.total_lanes, sizeof one.total_lanes) == 0);
+    CHECK(one.total_lanes[0] != one.total);
+    REQUIRE(one.count == two.count);
+    for (uint64_t i = 0; i < one.count; i++) {
+        const struct blame_row *x = &one.list[i];
+        const struct blame_row *y = &two.list[i];
+        CHECK(x->location == y->location && x->path == y->path);
+        CHECK(x->direct == y->direct && x->indirect == y->indirect);
+        CHECK(memcmp(x->lanes, y->lanes, sizeof x->lanes) == 0);
+    }
+    ictusi_blame_free(&one);
+    ictusi_blame_free(&two);
+}
+
 int main(void)
 {
-    blame_is_passed_on();
+    blame_is_passed_on(1);
+    blame_is_passed_on(2);
+    threads_share_a_ledger();
     waits_know_the_last_step();
     return check_result();
 }
