@@ -30,7 +30,7 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
         uint64_t room;
     } lists[] = {
         {&calls->calls, sizeof(struct waiting_call), 2 * events},
-        {&calls->shares, sizeof(uint64_t), SHARES_WIDE * 2 * events},
+        {&calls->shares, sizeof(uint64_t), SHARES_WIDE * (2 * events)},
         {&calls->meetings, sizeof(struct meeting), events},
         {&calls->notices, sizeof(struct notice), events},
         {&calls->locks, sizeof(struct lock_note), events},

@@ -352,6 +352,15 @@ static double chain_error(int history)
     return history * 3.25 - 60;
 }
 
+static bool same_lanes(const double a[LANES], const double b[LANES])
+{
+    bool same = true;
+    for (int k = 0; k < LANES; k++) {
+        same = same && a[k] == b[k];
+    }
+    return same;
+}
+
 /*
  * The waits fill several pages of the ledger. All of their time is attributed, and two threads find
  * the same as one, in each history.
@@ -370,7 +379,7 @@ static void threads_share_a_ledger(void)
     CHECK(one.total > 900.0 * CALLS && one.count >= LOCATIONS);
     CHECK_NEAR(sum + one.unattributed, one.total, 1e-6 * one.total);
     CHECK(one.total == two.total && one.unattributed == two.unattributed);
-    CHECK(memcmp(one.total_lanes, two.total_lanes, sizeof one.total_lanes) == 0);
+    CHECK(same_lanes(one.total_lanes, two.total_lanes));
     CHECK(one.total_lanes[0] != one.total);
     REQUIRE(one.count == two.count);
     for (uint64_t i = 0; i < one.count; i++) {
@@ -378,7 +387,7 @@ static void threads_share_a_ledger(void)
         const struct blame_row *y = &two.list[i];
         CHECK(x->location == y->location && x->path == y->path);
         CHECK(x->direct == y->direct && x->indirect == y->indirect);
-        CHECK(memcmp(x->lanes, y->lanes, sizeof x->lanes) == 0);
+        CHECK(same_lanes(x->lanes, y->lanes));
     }
     ictusi_blame_free(&one);
     ictusi_blame_free(&two);
