@@ -78,6 +78,8 @@ class Mutant:
 
 
 # Rows of options, where flags, texts and choices have no bounds, and the row that ends them: nobody reads those numbers.
+# An option without a letter has none that is typed with a character of the number 1 either.
+LETTER = re.compile(r'\{"[\w-]+", $')
 UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT|CHOICE)\b|SPEC_(?:CHOICE|TEXT|BOOL)\b|\{NULL, SPEC_")
 
 
@@ -118,7 +120,8 @@ def is_unread(kind, text, start, end):
     if kind == "constant" and is_set_next(text, start, end):
         return True
     if kind == "constant":
-        return UNREAD.search(text[begin:text.find("\n", start)]) or SIZED.search(text[begin:start])
+        return (UNREAD.search(text[begin:text.find("\n", start)]) or SIZED.search(text[begin:start]) or
+                LETTER.search(text[begin:start]))
     return kind == "return" and NOTHING.match(text, end)
 
 
