@@ -28,11 +28,9 @@ enum region_trait {
 struct path {
     uint32_t parent, region;
     uint64_t site; /* where the call was made: its calling context plus one; 0: unknown */
-    /*
-     * The child entered last and its region's reference, because loops enter the same one
-     * repeatedly.
-     */
-    uint32_t last_ref, last_child;
+    uint32_t ref;  /* of its region, when it was last looked up */
+    /* Loops enter the same children in turn: the child entered last, and what followed this one. */
+    uint32_t last_child, follower;
 };
 
 enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* PATH_MUTED: while recording was off */
