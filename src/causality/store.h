@@ -39,6 +39,12 @@ void ictusi_store_fini(struct store *store);
  */
 int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why);
 
+/* The same, for callers that add few elements very often. */
+static inline int store_grow(struct store *store, uint64_t more, struct ictus_why *why)
+{
+    return store->count + more <= store->ready ? ICTUS_OK : ictusi_store_grow(store, more, why);
+}
+
 /* Adjust elements at their new place. */
 typedef void store_mend(const void *self, void *elements, uint64_t count);
 

@@ -103,8 +103,8 @@ static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 static void follow_keep(struct follower *f)
 {
     struct waiting_calls *c = f->calls;
-    int err = ictusi_store_grow(&c->shares, SHARES_WIDE * f->share_count, f->why);
-    err = err ? err : ictusi_store_grow(&c->calls, 1, f->why);
+    int err = store_grow(&c->shares, SHARES_WIDE * f->share_count, f->why);
+    err = err ? err : store_grow(&c->calls, 1, f->why);
     if (err || c->shares.count + SHARES_WIDE * f->share_count >= UINT32_MAX) {
         f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
         return;
@@ -261,8 +261,8 @@ static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t poi
     struct follower *f = follow_self(tap);
     struct waiting_calls *c = f->calls;
     const int64_t time = follow_time(f, stamp);
-    int err = ictusi_store_grow(&c->call_of, 1, f->why);
-    err = err ? err : ictusi_store_grow(&c->other, 1, f->why);
+    int err = store_grow(&c->call_of, 1, f->why);
+    err = err ? err : store_grow(&c->other, 1, f->why);
     if (err) {
         return err;
     }
@@ -294,7 +294,7 @@ static int follow_collective_begun(struct scan_tap *tap, OTF2_TimeStamp stamp)
 static int follow_meet(struct follower *f, const struct collective_call *call)
 {
     struct store *list = &f->calls->meetings;
-    const int err = ictusi_store_grow(list, 1, f->why);
+    const int err = store_grow(list, 1, f->why);
     if (!err) {
         const uint32_t end = call_of_point(f->calls, call->end);
         const bool pending = call->begin != NODE_NONE;
@@ -373,7 +373,7 @@ static int follow_note(struct follower *f, uint32_t call, uint32_t peer, uint32_
                        enum notice_kind kind)
 {
     struct store *list = &f->calls->notices;
-    const int err = ictusi_store_grow(list, 1, f->why);
+    const int err = store_grow(list, 1, f->why);
     if (!err) {
         *call_notice_at(f->calls, list->count++) = (struct notice){.call = call,
                                                                    .location = f->location,
@@ -429,7 +429,7 @@ static int follow_window_lock(struct scan_tap *tap, OTF2_TimeStamp stamp,
     struct store *list = &f->calls->locks;
     const int64_t time = follow_time(f, stamp);
     f->locks |= lock->what != TAP_LOCK_ACCESS;
-    const int err = f->locks ? ictusi_store_grow(list, 1, f->why) : ICTUS_OK;
+    const int err = f->locks ? store_grow(list, 1, f->why) : ICTUS_OK;
     if (err || !f->locks) {
         return err ? err : f->err;
     }
