@@ -262,28 +262,44 @@ static const void *component_function(const char *file, const char *name)
     return wanted.function;
 }
 
+struct sight {
+    const char *forced;
+    const void *functions[2]; /* what this process sees inside the call */
+    enum ictus_proof proof;
+    const char *algorithm, *component;
+    bool told; /* whether the component can be known */
+};
+
+static void proof_is_of(struct ictus_selector *selector, const struct sight *sight)
+{
+    const void *call = sight->functions[0] ? dlsym(RTLD_DEFAULT, "MPI_Bcast") : NULL;
+    struct told told = {
+        {call, sight->functions[0], sight->functions[0] ? sight->functions[1] : NULL}};
+    const struct ictus_witness witness = {&told, see_nothing, stop_seeing, told_stack};
+    MPI_Comm forced = MPI_COMM_NULL;
+    struct ictus_ran ran = {.proof = ICTUS_PROOF_NONE};
+    struct ictus_why why;
+    REQUIRE(!ictus_selector_force(selector, MPI_COMM_WORLD, "bcast", sight->forced, &forced, &why));
+    CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
+    CHECK(ran.proof == (check_size > 1 ? sight->proof : ICTUS_PROOF_NONE));
+    CHECK_STR(ran.algorithm, check_size > 1 ? sight->algorithm : "");
+    CHECK_STR(ran.component, check_size > 1 ? sight->component : "");
+    CHECK(!ictus_selector_release(selector, &forced));
+}
+
 /*
  * A name is proven if a process saw it run and no process saw another one, in the component whose
  * algorithms are forced. All processes say the same.
  */
 static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
 {
-    struct told told;
-    const void *call = dlsym(RTLD_DEFAULT, "MPI_Bcast");
     const void *tree = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_binomial");
     const void *chain = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_chain");
     const void *tuned =
         component_function("mca_coll_tuned.so", "ompi_coll_tuned_bcast_intra_dec_fixed");
     const void *basic = component_function("mca_coll_basic.so", "mca_coll_basic_allreduce_intra");
-    const struct ictus_witness witness = {&told, see_nothing, stop_seeing, told_stack};
     const bool last = check_rank == check_size - 1;
-    const struct {
-        const char *forced;
-        const void *functions[2]; /* what this process sees inside the call */
-        enum ictus_proof proof;
-        const char *algorithm, *component;
-        bool told; /* whether the component can be known */
-    } cases[] = {
+    const struct sight cases[] = {
         {"binomial", {tree}, ICTUS_PROOF_HOLDS, "binomial", "", true},
         {"binomial", {last ? tree : NULL}, ICTUS_PROOF_HOLDS, "binomial", "", true},
         {"binomial", {chain}, ICTUS_PROOF_FAILS, "chain", "", true},
@@ -294,22 +310,9 @@ static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
         {"binomial", {last ? tuned : basic, tree}, ICTUS_PROOF_FAILS, "", "basic", tuned && basic},
     };
     for (size_t i = 0; tree && chain && i < sizeof(cases) / sizeof(cases[0]); i++) {
-        MPI_Comm forced = MPI_COMM_NULL;
-        struct ictus_ran ran = {.proof = ICTUS_PROOF_NONE};
-        struct ictus_why why;
-        if (!cases[i].told) {
-            continue;
+        if (cases[i].told) {
+            proof_is_of(selector, &cases[i]);
         }
-        REQUIRE(!ictus_selector_force(selector, MPI_COMM_WORLD, "bcast", cases[i].forced, &forced,
-                                      &why));
-        const bool seen = cases[i].functions[0];
-        told = (struct told){
-            {seen ? call : NULL, cases[i].functions[0], seen ? cases[i].functions[1] : NULL}};
-        CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
-        CHECK(ran.proof == (check_size > 1 ? cases[i].proof : ICTUS_PROOF_NONE));
-        CHECK_STR(ran.algorithm, check_size > 1 ? cases[i].algorithm : "");
-        CHECK_STR(ran.component, check_size > 1 ? cases[i].component : "");
-        CHECK(!ictus_selector_release(selector, &forced));
     }
 }
 

@@ -183,6 +183,30 @@ static int session(void)
 #endif
 }
 
+/* The last process ends before the others do. False: this is no such end. */
+static int ends_early(const char *what)
+{
+    const int aborts = strcmp(what, "abort") == 0;
+    const int dies = strcmp(what, "dies") == 0;
+    if (!aborts && !dies && strcmp(what, "leaves") != 0) {
+        return 0;
+    }
+    barriers(MPI_COMM_WORLD, 10);
+    if (rank == size - 1) {
+        if (aborts) {
+            MPI_Abort(MPI_COMM_WORLD, 5);
+        } else if (dies) {
+            (void)raise(SIGKILL);
+        } else {
+            exit(0);
+        }
+    }
+    /* These never return: the launcher ends the job. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return 1;
+}
+
 static void do_one(const char *what)
 {
     if (strcmp(what, "barriers") == 0) {
@@ -197,30 +221,9 @@ static void do_one(const char *what)
         barriers_for(2.0);
     } else if (strcmp(what, "late") == 0) {
         late();
-    } else if (strcmp(what, "abort") == 0) {
-        barriers(MPI_COMM_WORLD, 10);
-        if (rank == size - 1) {
-            MPI_Abort(MPI_COMM_WORLD, 5);
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Barrier(MPI_COMM_WORLD);
-    } else if (strcmp(what, "dies") == 0) {
-        barriers(MPI_COMM_WORLD, 10);
-        if (rank == size - 1) {
-            (void)raise(SIGKILL);
-        }
-        MPI_Barrier(MPI_COMM_WORLD); /* never returns: the launcher ends the job */
-        MPI_Barrier(MPI_COMM_WORLD);
-    } else if (strcmp(what, "leaves") == 0) {
-        barriers(MPI_COMM_WORLD, 10);
-        if (rank == size - 1) {
-            exit(0);
-        }
-        MPI_Barrier(MPI_COMM_WORLD); /* likewise */
-        MPI_Barrier(MPI_COMM_WORLD);
     } else if (strcmp(what, "control") == 0) {
         MPI_Pcontrol(1);
-    } else if (!threads_do(what) && strcmp(what, "nothing") != 0) {
+    } else if (!ends_early(what) && !threads_do(what) && strcmp(what, "nothing") != 0) {
         CHECK(!what);
     }
 }

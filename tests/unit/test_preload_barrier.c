@@ -296,8 +296,7 @@ static void starts_are_counted(void)
     sums_are(3, 2, 4, 1, 2000, 54);
 }
 
-/* A process that is alone, barriers without starts, and communicators of two groups. */
-static void others_are_passed_on(void)
+static void lone_processes_are_passed_on(void)
 {
     begin(NULL, NULL, NULL);
     world.size = 1;
@@ -306,6 +305,10 @@ static void others_are_passed_on(void)
     world.behind_err = 3;
     CHECK(MPI_Barrier(world.comm) == 3 && world.behind == 3);
     sums_are(1, 0, 0, 1, 0, 0);
+}
+
+static void barriers_without_starts_are_counted(void)
+{
     begin("tree", NULL, NULL);
     CHECK(MPI_Barrier(world.comm) == MPI_SUCCESS && world.barriers == 1 && world.wtimes == 1);
     CHECK(world.algorithm == ICTUS_BARRIER_TREE && world.starts == 0 && world.behind == 0);
@@ -313,6 +316,11 @@ static void others_are_passed_on(void)
     begin("mpi", NULL, NULL);
     CHECK(MPI_Barrier(world.comm) == MPI_SUCCESS && world.behind == 1 && world.tests == 0);
     sums_are(0, 0, 0, 1, 0, 0);
+}
+
+/* Those of two groups, those that cannot be asked, and none at all. */
+static void other_communicators_are_passed_on(void)
+{
     begin(NULL, NULL, NULL);
     world.inter = 1;
     CHECK(MPI_Barrier(world.comm) == MPI_SUCCESS && world.behind == 1 && world.wtimes == 0);
@@ -443,7 +451,9 @@ int main(void)
 {
     wishes_are_read();
     starts_are_counted();
-    others_are_passed_on();
+    lone_processes_are_passed_on();
+    barriers_without_starts_are_counted();
+    other_communicators_are_passed_on();
     bad_wishes_end_at_a_barrier();
     wishes_are_checked_at_first();
     sums_are_told();

@@ -63,7 +63,9 @@ static int64_t wait_for(int64_t span_ns, bool crowded)
     return ictusi_sync_wait_until(&source, 5000 + span_ns, crowded);
 }
 
-int main(void)
+static const int64_t hour = INT64_C(3600000000000);
+
+static void waits_sleep_yield_and_spin(void)
 {
     CHECK(wait_for(0, true) == 5010 && world.reads == 1); /* it was already past */
     CHECK(wait_for(10, true) == 5010 && world.reads == 1);
@@ -73,12 +75,15 @@ int main(void)
     CHECK(wait_for(100000, true) == 105000 && world.yields > 300 && world.sleeps == 0);
     CHECK(wait_for(300010, false) == 305010 && world.sleeps == 0);
     CHECK(wait_for(300020, false) == 305020 && world.sleeps == 1 && world.slept_ns == 100010);
-    const int64_t hour = INT64_C(3600000000000);
     CHECK(wait_for(hour, false) == hour + 5000 && world.sleeps == 1);
     CHECK(world.slept_ns == hour - 200010);
     world.late_ns = 250000; /* a sleep that ends too late is seen to */
     CHECK(wait_for(hour, true) == hour + 55010 && world.sleeps == 1);
     world.late_ns = 0;
+}
+
+static void steps_end_a_wait(void)
+{
     /* An hour back, once: whoever has to wait for that is told the time instead. */
     world.step_at_ns = 6000;
     world.step_ns = -hour;
@@ -87,5 +92,11 @@ int main(void)
     world.step_at_ns = 6000;
     world.step_ns = hour;
     CHECK(wait_for(2000, false) > hour);
+}
+
+int main(void)
+{
+    waits_sleep_yield_and_spin();
+    steps_end_a_wait();
     return check_result();
 }
