@@ -369,42 +369,6 @@ static int clock_choice_try_even(struct choosing *c)
     return err || !broken ? err : clock_choice_try_walks(c, &even);
 }
 
-/* The worst violation among the delays as they are seen now, us. */
-static double clock_choice_worst_violation(const struct clock_model *m)
-{
-    double worst = 0;
-    for (uint64_t i = 0; i < m->delay_count; i++) {
-        worst = fmax(worst, -m->delays[i].seen);
-    }
-    return worst;
-}
-
-/*
- * How well levels are known: the mean over all clocks of the error where it is least. Around a jump
- * errors are large whatever the clocks are fitted by.
- */
-static double clock_choice_level_error(const struct clock_model *m)
-{
-    double sum = 0;
-    for (uint32_t u = 0; u < m->clocks; u++) {
-        double least = INFINITY;
-        for (uint32_t k = 0; k < m->knots; k++) {
-            least = fmin(least, m->error[(uint64_t)u * m->knots + k]);
-        }
-        sum += least;
-    }
-    return sum / m->clocks;
-}
-
-static double clock_choice_largest_error(const struct clock_model *m)
-{
-    double largest = 0;
-    for (uint64_t i = 0; i < phi_count(m); i++) {
-        largest = fmax(largest, m->error[i]);
-    }
-    return largest;
-}
-
 /*
  * Use the walk that was chosen last. Return to the one before if that one has the smaller error, or
  * if the last one leaves a violation worse than the base's: where bounds may break, nothing but the
@@ -415,8 +379,8 @@ static int clock_choice_fit_even(struct choosing *c, const struct model_walk *be
     const struct model_walk even = c->choice->walk;
     double *phi = malloc(phi_count(c->m) * sizeof *phi);
     int err = phi ? ictusi_clock_model_errors(c->m, before) : ICTUS_ERR_NOMEM;
-    const double level = clock_choice_level_error(c->m);
-    const double error = clock_choice_largest_error(c->m);
+    const double level = ictusi_model_level_error(c->m);
+    const double error = ictusi_model_largest_error(c->m);
     if (!err) {
         memcpy(phi, c->m->phi, phi_count(c->m) * sizeof *phi);
         err = fit_walk(c);
@@ -424,8 +388,8 @@ static int clock_choice_fit_even(struct choosing *c, const struct model_walk *be
     err = err ? err : fit_walk(c);
     err = err ? err : ictusi_clock_model_errors(c->m, &even);
     const bool worse =
-        clock_choice_level_error(c->m) > level && clock_choice_largest_error(c->m) > error;
-    if (!err && (worse || clock_choice_worst_violation(c->m) > c->violation)) {
+        ictusi_model_level_error(c->m) > level && ictusi_model_largest_error(c->m) > error;
+    if (!err && (worse || ictusi_model_worst_violation(c->m) > c->violation)) {
         c->choice->walk = *before;
         memcpy(c->m->phi, phi, phi_count(c->m) * sizeof *phi);
         err = choice_observe(c);
@@ -448,23 +412,14 @@ static int clock_choice_choose_walk(struct choosing *c)
     return err;
 }
 
-static double clock_choice_largest_move(const struct clock_model *m)
-{
-    double largest = 0;
-    for (uint64_t i = 0; i < phi_count(m); i++) {
-        largest = fmax(largest, fabs(m->phi[i]));
-    }
-    return largest;
-}
-
 /*
  * A model that moves times much farther than the violations it heals explains something else: waits
  * that grow, or stamps of another kind. A move within the model's own error is not held against it.
  */
 static bool moves_too_far(struct choosing *c)
 {
-    const double moves = clock_choice_largest_move(c->m);
-    if (moves <= too_far * fmax(c->violation, clock_choice_largest_error(c->m))) {
+    const double moves = ictusi_model_largest_move(c->m);
+    if (moves <= too_far * fmax(c->violation, ictusi_model_largest_error(c->m))) {
         return false;
     }
     c->choice->refused = c->choice->kind;
@@ -517,13 +472,14 @@ static int clock_choose_above_lines(struct choosing *c)
 
 /*
  * All models are judged against the violations of the base, before phi is fitted. A base without
- * violations is given up only for lines that predict better.
+ * violations is given up only for lines that predict better, and for a model that says that it is
+ * wrong by more than chance: otherwise moving the events would harm almost as often as it helps.
  */
 static int choice_make(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = choice_observe(c);
-    c->violation = clock_choice_worst_violation(c->m);
+    c->violation = ictusi_model_worst_violation(c->m);
     const double before = ictusi_clock_model_violation(c->m);
     err = err ? err : clock_choice_held_out(c, NULL, SCORE_BASE);
     const double base = clock_choice_mean_of(c->scores[SCORE_BASE], c->count);
@@ -545,6 +501,8 @@ static int choice_make(struct choosing *c)
                        (best > base && after > before / 2);
     if (!err && (moves_too_far(c) || worse)) {
         c->choice->refused = c->choice->kind;
+        err = clock_choice_take_base(c);
+    } else if (!err && c->violation <= 0 && !ictusi_model_moves(c->m)) {
         err = clock_choice_take_base(c);
     }
     return err;

@@ -129,4 +129,17 @@ double ictusi_model_median(double *values, uint32_t n);
 void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
                          int fold);
 
+/* The worst violation among the delays as they are seen now, us. */
+double ictusi_model_worst_violation(const struct clock_model *model);
+
+/* The mean over all clocks of the error where it is least, and the largest error of any, us. */
+double ictusi_model_level_error(const struct clock_model *model);
+double ictusi_model_largest_error(const struct clock_model *model);
+
+/* The largest |phi|, us. */
+double ictusi_model_largest_move(const struct clock_model *model);
+
+/* Whether any clock is moved by more than one standard deviation of its phi. */
+bool ictusi_model_moves(const struct clock_model *model);
+
 #endif
