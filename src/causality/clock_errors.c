@@ -58,20 +58,22 @@ static void model_add_contradictions(struct clock_model *m)
 }
 
 /*
- * Add the error of interpolating between knots. A rate that changes by r midway between two knots h
- * apart deviates from the chain of straight pieces by r h / 4. The second difference that it causes
- * there sums to r h.
+ * Add the error of interpolating between knots to what chance leaves, of which it is independent.
+ * Between two knots h apart, a rate that walks by q per square root of time deviates from the chain
+ * of straight pieces by q sqrt(h^3 / 90) (root mean square over time). The second difference at
+ * their ends has a standard deviation of q sqrt(2 h^3 / 3), so two standard deviations are a
+ * quarter of it.
  */
-static void model_add_bends(struct clock_model *m)
+static void model_add_bends(const struct clock_model *m, double *known)
 {
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double *row = &m->phi[(uint64_t)u * m->knots];
-        double *error = &m->error[(uint64_t)u * m->knots];
+        double *error = &known[(uint64_t)u * m->knots];
         for (uint32_t k = 0; k + 2 < m->knots; k++) {
             const double bend = fabs(row[k] - 2 * row[k + 1] + row[k + 2]) / 4;
-            error[k + 1] += bend;
-            error[k] += k == 0 ? bend : 0;
-            error[k + 2] += k + 3 == m->knots ? bend : 0;
+            error[k + 1] = hypot(error[k + 1], bend);
+            error[k] = k == 0 ? hypot(error[k], bend) : error[k];
+            error[k + 2] = k + 3 == m->knots ? hypot(error[k + 2], bend) : error[k + 2];
         }
     }
 }
@@ -250,10 +252,12 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
             known[i] = fmax(known[i], hypot(2 * sqrt(variance[i]), lean[i]));
         }
     }
-    for (uint64_t i = 0; i < count && !err; i++) {
-        m->error[i] += known[i] + MODEL_SCATTER;
+    if (!err) {
+        model_add_bends(m, known);
     }
-    model_add_bends(m);
+    for (uint64_t i = 0; i < count && !err; i++) {
+        m->error[i] += hypot(known[i], MODEL_SCATTER);
+    }
     free(variance);
     return err;
 }

@@ -22,14 +22,14 @@
 #include <string.h>
 
 static const double drift_sd = 50e-6;
-static const double level_scale = 1e3;     /* us: beyond it the pull of a level is constant */
-static const double usual_asymmetry = 0.2; /* sd in half round trips, before any is seen */
-static const double most_asymmetry = 0.58; /* sd if nothing is known: uniform in +-h */
-static const double usual_counts = 3;      /* the usual asymmetry counts as this many pairs */
-static const double least_half_trip = 0.2; /* us */
-static const double huber = 1.5;           /* limit for second differences and levels, in sd */
-static const double pin = 1e4;             /* weight that fixes the clock that shows the time */
-static const double level_damping = 1e-6;  /* holds whatever no data determine */
+static const double level_scale = 1e3;      /* us: beyond it the pull of a level is constant */
+static const double usual_asymmetry = 0.15; /* sd in half round trips, before any is seen */
+static const double most_asymmetry = 0.58;  /* sd if nothing is known: uniform in +-h */
+static const double usual_counts = 3;       /* the usual asymmetry counts as this many pairs */
+static const double least_half_trip = 0.2;  /* us */
+static const double huber = 1.5;            /* limit for second differences and levels, in sd */
+static const double pin = 1e4;              /* weight that fixes the clock that shows the time */
+static const double level_damping = 1e-6;   /* holds whatever no data determine */
 static const double delay_damping = 1e-7;
 static const double hardly = 1e-12; /* damping for the errors, which it must not reduce */
 
@@ -241,20 +241,21 @@ static double offsets_scatter(const struct solving *s)
     return clocks ? fmax(ictusi_model_median(ratios, clocks), 1) : 1;
 }
 
+/* How many steps do not trust the archive's offsets. */
+enum { WARY_STEPS = 4 };
+
 /*
  * In the first steps no offset is fully trusted, so that a wrong archive does not determine the
  * rest.
  */
 static void clock_solve_add_offsets(struct solving *s)
 {
-    enum { WARY_STEPS = 4 };
     const struct clock_model *m = s->m;
-    const double scatter = s->step < WARY_STEPS ? 1 : offsets_scatter(s);
     uint64_t edge = m->pair_count;
     for (uint64_t i = 0; i < m->offset_count; i++) {
         const struct model_offset *o = &m->offsets[i];
         edge += i > 0 && o->clock != m->offsets[i - 1].clock;
-        const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : scatter);
+        const double sd = model_offset_sd(o) * s->doubt;
         const double rest = model_offset_residual(m, o);
         /*
          * The weight of Student's distribution with 2 degrees of freedom, scaled to 1 / sd^2 for a
@@ -388,16 +389,38 @@ static void clock_solve_reduce_pair(const struct solving *s, const struct elimin
 }
 
 /*
+ * How many asymmetries the levels of the clocks absorb. Without offsets these are as many as a
+ * spanning tree of the pairs has edges, clocks - 1. An offset that is known better than a pair with
+ * the usual asymmetry tells a clock's level keeps it from absorbing any; one that is known worse
+ * hardly does.
+ */
+static double clock_solve_absorbed(const struct solving *s, double usual_us)
+{
+    const struct clock_model *m = s->m;
+    double absorbed = m->clocks - 1.0;
+    for (uint64_t first = 0, end = 0; first < m->offset_count; first = end) {
+        double known = 0;
+        while (end < m->offset_count && m->offsets[end].clock == m->offsets[first].clock) {
+            const double sd = model_offset_sd(&m->offsets[end++]) * s->doubt;
+            known += 1 / (sd * sd);
+        }
+        absorbed -= usual_us * usual_us / (usual_us * usual_us + 1 / known);
+    }
+    return absorbed;
+}
+
+/*
  * Estimate how much paths differ by direction: (D_ab - D_ba) / 2 relative to half the round trip.
  * This can be seen only where pairs close loops, or where the archive's offsets also determine the
- * clocks. Without offsets the levels of the clocks absorb as many asymmetries as a spanning tree
- * has pairs, clocks - 1.
+ * clocks. What belongs to a clock and not to a pair, because a node is slower to send than to
+ * receive, closes no loop and cannot be seen at all.
  */
 static void clock_solve_set_asymmetry(struct solving *s)
 {
     const struct clock_model *m = s->m;
     const double prior = usual_asymmetry * usual_asymmetry;
     double squares = usual_counts * prior;
+    double halves = 0;
     double pairs = 0;
     for (uint64_t i = 0; i < m->pair_count && !s->start; i++) {
         const struct model_pair *pair = &m->pairs[i];
@@ -405,10 +428,12 @@ static void clock_solve_set_asymmetry(struct solving *s)
             const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
             const double part = (pair->least[0] - pair->least[1]) / 2 / half;
             squares += part * part;
+            halves += half;
             pairs++;
         }
     }
-    const double known = m->offset_count ? pairs : fmax(pairs - (m->clocks - 1.0), 0);
+    const double usual_us = usual_asymmetry * halves / fmax(pairs, 1);
+    const double known = fmax(pairs - clock_solve_absorbed(s, usual_us), 0);
     s->asymmetry = fmin(sqrt(squares / (usual_counts + known)), most_asymmetry);
 }
 
@@ -440,6 +465,9 @@ static void clock_solve_add_pairs(struct solving *s)
 void ictusi_solving_assemble(struct solving *s)
 {
     ictusi_normal_clear(&s->normal);
+    if (!s->posterior) {
+        s->doubt = s->step < WARY_STEPS ? 1 : offsets_scatter(s);
+    }
     clock_solve_set_asymmetry(s);
     clock_solve_add_pairs(s);
     clock_solve_add_pins(s);

@@ -262,6 +262,18 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
 }
 
 /*
+ * Readers of OTF2 ignore a lone offset, so recorders write it twice, a tick apart. Nobody measures
+ * twice within a microsecond: such a copy is not a second observation.
+ */
+static bool offset_is_copy(const struct fitting *f, const struct layout_location *location,
+                           uint32_t i)
+{
+    const struct clock_offset *o = &location->offsets[i];
+    const int64_t since = i > 0 ? (int64_t)(o->time - o[-1].time) : INT64_MAX;
+    return since <= 1 || (double)since * f->us_per_tick < 1;
+}
+
+/*
  * Make the model's list of offsets. phi is relative to the reference, so each offset is compared
  * with one of the reference: the i-th of a location with the i-th of the reference, because
  * recorders measure them in rounds, or with its last one.
@@ -285,6 +297,9 @@ static int clock_fit_set_offsets(struct fitting *f)
         const uint32_t l = clock_fit_find_spokesman(s, u);
         const uint32_t count = l == LAYOUT_NONE || l == lead ? 0 : locations[l].offset_count;
         for (uint32_t i = 0; i < count; i++) {
+            if (offset_is_copy(f, &locations[l], i)) {
+                continue;
+            }
             const uint32_t last = locations[lead].offset_count - 1;
             const struct clock_offset *o = &locations[l].offsets[i];
             double position = 0;
