@@ -395,7 +395,7 @@ int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct 
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
     (void)selector_restore(s);
-    int err = ictusi_trial_prepare(f->plain, message, &trial);
+    int err = ictusi_trial_prepare(f->plain, f->operation->name, message, &trial);
     if (err) {
         (void)selector_settle(s, f);
         return err;

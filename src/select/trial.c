@@ -33,13 +33,28 @@ struct trial {
 #include "select/collectives.def"
 #undef COLLECTIVE
 
-#define COLLECTIVE(name, Name, shape, counts, arguments) {#name, trial_##name},
+#define IS_PLACED_LARGE false
+#define IS_PLACED_SMALL false
+#define IS_PLACED_PLACED true
+#define COLLECTIVE(name, Name, shape, counts, arguments) {#name, trial_##name, IS_PLACED_##counts},
 static const struct {
     const char *operation;
     int (*run)(const struct trial *trial);
+    bool is_placed; /* has int displacements */
 } trials[] = {
 #include "select/collectives.def"
 };
+
+static int trial_find(const char *operation)
+{
+    const int count = (int)(sizeof(trials) / sizeof(trials[0]));
+    for (int i = 0; i < count; i++) {
+        if (strcmp(trials[i].operation, operation) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
 
 /* Return the datatype of the element's size, or the largest smaller one that MPI_SUM accepts. */
 static MPI_Datatype type_of(size_t element)
@@ -62,13 +77,27 @@ static bool trial_all_have(MPI_Comm comm, bool enough)
     return all;
 }
 
-int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **trial)
+/*
+ * Displacements of the v- and w-variants are ints, in elements or in bytes. As in
+ * ictus_bench_run(), the whole buffer must therefore not exceed INT_MAX bytes.
+ */
+static bool trial_can_place(const char *operation, size_t bytes, int size)
+{
+    const int i = trial_find(operation);
+    return i < 0 || !trials[i].is_placed || bytes <= (size_t)(INT_MAX / size);
+}
+
+int ictusi_trial_prepare(MPI_Comm comm, const char *operation, struct message message,
+                         struct trial **trial)
 {
     int size = 1;
     MPI_Comm_size(comm, &size);
     const MPI_Datatype type = type_of(message.element);
     if (message.element == 0 || message.bytes / message.element > (size_t)(INT_MAX / size)) {
         return ICTUS_ERR_ARG;
+    }
+    if (!trial_can_place(operation, message.bytes, size)) {
+        return ICTUS_ERR_UNSUPPORTED;
     }
     const size_t count = message.bytes / message.element;
     /* The room follows from the element's size, which is at least the datatype's. One more
@@ -97,22 +126,12 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
     for (int i = 0; i < size; i++) {
         t->counts[i] = t->count;
         t->displs[i] = i * t->count;
+        /* It may wrap for operations that do not read it; the others were refused above. */
         t->byte_displs[i] = (int)((uint32_t)t->displs[i] * (uint32_t)message.element);
         t->types[i] = type;
     }
     *trial = t;
     return ICTUS_OK;
-}
-
-static int trial_find(const char *operation)
-{
-    const int count = (int)(sizeof(trials) / sizeof(trials[0]));
-    for (int i = 0; i < count; i++) {
-        if (strcmp(trials[i].operation, operation) == 0) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 bool ictusi_trial_knows(const char *operation)

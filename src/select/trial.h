@@ -17,11 +17,13 @@ struct message {
 };
 
 /*
- * Allocate the buffers for one run with a message for each process. `comm` must not be forced,
- * because its processes use it to agree on whether all of them have enough memory. Collective.
- * Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_ARG.
+ * Allocate the buffers for one run of an operation with a message for each process. `comm` must not
+ * be forced, because its processes use it to agree on whether all of them have enough memory.
+ * Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_ARG, ICTUS_ERR_UNSUPPORTED (int displacements
+ * cannot place messages of this size).
  */
-int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **trial);
+int ictusi_trial_prepare(MPI_Comm comm, const char *operation, struct message message,
+                         struct trial **trial);
 
 /*
  * Run the operation once on a communicator of the same processes that returns its errors.

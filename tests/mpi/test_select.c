@@ -3,9 +3,11 @@
 #include <ictus/select.h>
 
 #include "select/sighting.h"
+#include "select/trial.h"
 #include "select/variable.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 
@@ -316,6 +318,25 @@ static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
     }
 }
 
+/* What int displacements cannot place is refused before memory is taken for it. */
+static void large_displacements_are_refused(void)
+{
+    static const char *const placed[] = {"gatherv", "scatterv", "allgatherv", "alltoallv",
+                                         "alltoallw"};
+    const struct message small = {.bytes = 64, .element = 16};
+    const struct message large = {.bytes = ((size_t)INT_MAX / (size_t)check_size / 16 + 1) * 16,
+                                  .element = 16};
+    for (size_t i = 0; i < sizeof(placed) / sizeof(placed[0]); i++) {
+        struct trial *trial = NULL;
+        CHECK(ictusi_trial_prepare(MPI_COMM_WORLD, placed[i], large, &trial) ==
+              ICTUS_ERR_UNSUPPORTED);
+        CHECK(!trial);
+        REQUIRE(!ictusi_trial_prepare(MPI_COMM_WORLD, placed[i], small, &trial));
+        CHECK(!ictusi_trial_run(trial, MPI_COMM_WORLD, placed[i]));
+        ictusi_trial_free(trial);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct ictus_selector *selector = NULL;
@@ -326,6 +347,7 @@ int main(int argc, char **argv)
     int level = 0;
     REQUIRE(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
     names_are_the_librarys();
+    large_displacements_are_refused();
     const int err = ictus_selector_create(&selector, &why);
     if (err) {
         (void)fprintf(stderr, "%s\n", why.text);
