@@ -208,12 +208,16 @@ ICTUS_API int ictus_bench_check(const struct ictus_bench_plan *plan, const char 
 struct ictus_bench_result {
     int64_t n;                           /**< valid repetitions */
     int64_t invalid;                     /**< repetitions whose start was late on some process;
-                                              the only member that is set with ICTUS_ERR_SAMPLES */
+                                              besides node_trip_s, the only member that is set
+                                              with ICTUS_ERR_SAMPLES */
     double *samples_s[ICTUS_REDUCTIONS]; /**< n seconds each, in the order of measurement */
     double *ranks_s;                     /**< n x processes values if requested; else NULL */
     double sigma_ns;                     /**< largest clock sigma over processes, at the end */
     double bound_ns;                     /**< largest hard bound of the clock's error, likewise */
-    int arrival_ranks; /**< ranks of the arrival pattern in a file; 0: no file was used */
+    int arrival_ranks;  /**< ranks of the arrival pattern in a file; 0: no file was used */
+    double node_trip_s; /**< on rank 0: time of a word to all processes of its node and back through
+                             shared memory, without the MPI library, just before the measurement;
+                             0: not known (one process on the node, or more than cores) */
 };
 
 struct ictus_bench;

@@ -55,7 +55,8 @@ static int bench_build(struct ictus_bench *bench, MPI_Comm comm, const char *sch
         bench->samples = calloc(BATCH_MAX, sizeof(*bench->samples));
         err = ictusi_sync_agree(bench->comm, bench->samples ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     }
-    return err;
+    return err ? err
+               : ictusi_node_trip_create(bench->comm, bench->clock->crowded, &bench->node_trip);
 }
 
 int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
@@ -86,6 +87,7 @@ void ictus_bench_free(struct ictus_bench *bench)
     if (!bench) {
         return;
     }
+    ictusi_node_trip_free(bench->node_trip);
     ictusi_scheme_free(bench->scheme);
     if (bench->comm != MPI_COMM_NULL) {
         MPI_Comm_free(&bench->comm); /* frees the clock as well, which is attached to it */
@@ -478,6 +480,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         return err;
     }
     e.call.tolerance_ns = bench_tolerance_ns(bench);
+    result->node_trip_s = ictusi_node_trip_measure(bench->node_trip);
     err = bench_run_all(&e, reason);
     if (!err) {
         err = experiment_finish(&e, result);

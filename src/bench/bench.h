@@ -4,6 +4,7 @@
 #define ICTUS_BENCH_BENCH_H
 
 #include "bench/call.h"
+#include "bench/node_trip.h"
 #include "bench/scheme.h"
 #include "sync/clock.h"
 
@@ -11,7 +12,8 @@ struct ictus_bench {
     MPI_Comm comm;             /* a duplicate, not shared with the caller */
     struct ictus_clock *clock; /* of the harmonised starts on this communicator */
     struct scheme *scheme;
-    struct sample *samples; /* room for one batch */
+    struct sample *samples;      /* room for one batch */
+    struct node_trip *node_trip; /* may be NULL */
 };
 
 #endif

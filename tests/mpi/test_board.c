@@ -2,6 +2,7 @@
 /*
  * The largest words arrive on rank 0, and its words on all ranks, whichever processes share memory.
  */
+#include "bench/node_trip.h"
 #include "harmonize/board.h"
 #include "harmonize/shared_memory.h"
 
@@ -111,6 +112,20 @@ static int pages_mapped(void)
     return count;
 }
 
+/* A node of several processes with a core each has a trip through its memory; others have none. */
+static void trips_are_timed(void)
+{
+    struct node_trip *trip = NULL;
+    REQUIRE(!ictusi_node_trip_create(MPI_COMM_WORLD, check_rank == check_size - 1, &trip));
+    CHECK(!trip && ictusi_node_trip_measure(trip) == 0.0);
+    ictusi_node_trip_free(trip);
+    REQUIRE(!ictusi_node_trip_create(MPI_COMM_WORLD, false, &trip));
+    REQUIRE(trip);
+    const double took_s = ictusi_node_trip_measure(trip);
+    CHECK(check_rank == 0 && check_size > 1 ? took_s > 0.0 : took_s == 0.0);
+    ictusi_node_trip_free(trip);
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -125,5 +140,6 @@ int main(int argc, char **argv)
     ictusi_board_free(board);
     CHECK(pages_mapped() == 0); /* of all boards so far */
     no_room_leaves_no_name();
+    trips_are_timed();
     return check_mpi_finish();
 }

@@ -117,11 +117,12 @@ static void study_begin(void)
 }
 
 static const struct bench_experiment experiment = {0, 0, -1, 1024};
+static struct bench_trips trips;
 
 /* Write it; @return the only object */
 static const json_t *object_written(void)
 {
-    CHECK(bench_study_write(&study, &experiment, &result) == ICTUS_OK);
+    CHECK(bench_study_write(&study, &experiment, &result, &trips) == ICTUS_OK);
     REQUIRE(world.count == 1);
     return world.put[0];
 }
@@ -244,8 +245,26 @@ static void algorithms_are_told(void)
     world_end();
     world.started = "ring";
     (void)snprintf(study.algorithms[1].name, sizeof study.algorithms[1].name, "linear");
-    CHECK(bench_study_write(&study, &forced, &result) == ICTUS_OK && world.count == 1);
+    CHECK(bench_study_write(&study, &forced, &result, &trips) == ICTUS_OK && world.count == 1);
     member_is(world.put[0], "algorithm", "\"linear\"");
+}
+
+/* The host's own trips: none, one without a spread, and several. */
+static void trips_are_told(void)
+{
+    study_begin();
+    trips = (struct bench_trips){0};
+    member_is(object_written(), "node_trip_s", "null");
+    member_is(world.put[0], "node_trip_spread", "null");
+    study_begin();
+    trips = (struct bench_trips){1, log(2e-7), 0};
+    CHECK_NEAR(number(object_written(), "node_trip_s"), 2e-7, 1e-15);
+    member_is(world.put[0], "node_trip_spread", "null");
+    study_begin();
+    trips = (struct bench_trips){5, log(3e-7), 0.04};
+    CHECK_NEAR(number(object_written(), "node_trip_s"), 3e-7, 1e-15);
+    CHECK_NEAR(number(world.put[0], "node_trip_spread"), 0.1, 1e-12);
+    trips = (struct bench_trips){0};
 }
 
 /* A stream's rates are those of the slowest process; half of the processes send, or all but a root.
@@ -263,7 +282,8 @@ static void rates_are_told(void)
         options.group = cases[i].group;
         study.wanted[ICTUS_REDUCE_MEAN] = true;
         world.messages = 64;
-        CHECK(bench_study_write(&study, &experiment, &result) == ICTUS_OK && world.count == 2);
+        CHECK(bench_study_write(&study, &experiment, &result, &trips) == ICTUS_OK &&
+              world.count == 2);
         const json_t *o = world.put[0];
         member_is(o, "messages", "64");
         CHECK_NEAR(number(o, "bandwidth_Bps"), 64 * 1024 / 1e-6, 1e3);
@@ -382,7 +402,8 @@ static void known_objects_are_left_out(void)
     study_begin();
     study.wanted[ICTUS_REDUCE_MEAN] = true;
     world.failure = ICTUS_ERR_IO; /* ends it */
-    CHECK(bench_study_write(&study, &experiment, &result) == ICTUS_ERR_IO && world.count == 1);
+    CHECK(bench_study_write(&study, &experiment, &result, &trips) == ICTUS_ERR_IO &&
+          world.count == 1);
 }
 
 /* The table names what was varied: the algorithm and whether it is proven, and the reduction. */
@@ -410,6 +431,7 @@ int main(void)
     plain_experiment_is_told();
     conditions_are_told();
     algorithms_are_told();
+    trips_are_told();
     rates_are_told();
     warnings_are_given();
     raw_samples_are_told();

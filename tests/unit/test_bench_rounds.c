@@ -26,12 +26,14 @@ struct written {
     bool cut_short, in_order;
     double sigma_ns, bound_ns;
     int arrival_ranks;
+    struct bench_trips trips;
 };
 
 /* The linker, and the test's own names, have the rounds use these. */
 static struct {
-    double now_s, each_s; /* a repetition takes that */
-    int64_t most;         /* repetitions that a call makes at most; 0: any number */
+    double now_s, each_s;       /* a repetition takes that */
+    double trip_s, trip_change; /* of the node: every other one is longer by a factor */
+    int64_t most;               /* repetitions that a call makes at most; 0: any number */
     int invalid, rests, sleeps, hidden, size;
     int interrupted_after;      /* so many calls; 0: never */
     int failing, err, failures; /* an experiment that fails so often */
@@ -129,7 +131,7 @@ bool bench_study_is_done(const struct bench_study *s, const struct bench_experim
 
 /* Samples count up from 0, and those of the processes are made of them. */
 int bench_study_write(struct bench_study *s, const struct bench_experiment *e,
-                      const struct ictus_bench_result *result)
+                      const struct ictus_bench_result *result, const struct bench_trips *trips)
 {
     REQUIRE(world.written_count < EXPERIMENTS);
     struct written *w = &world.written[world.written_count++];
@@ -140,7 +142,8 @@ int bench_study_write(struct bench_study *s, const struct bench_experiment *e,
                           .in_order = true,
                           .sigma_ns = result->sigma_ns,
                           .bound_ns = result->bound_ns,
-                          .arrival_ranks = result->arrival_ranks};
+                          .arrival_ranks = result->arrival_ranks,
+                          .trips = *trips};
     for (int64_t i = 0; i < result->n; i++) {
         w->in_order = w->in_order && result->samples_s[ICTUS_REDUCE_MAX][i] == 1 + 1e-9 * (double)i;
         for (int p = 0; p < PROCESSES; p++) {
@@ -170,6 +173,7 @@ static int measure(struct bench_study *s, const struct bench_experiment *e,
         n = (int64_t)ceil(plan->max_time_s / world.each_s - 1e-9);
     }
     result->n = n;
+    result->node_trip_s = world.trip_s * (world.call_count % 2 ? 1 : world.trip_change);
     result->invalid = world.invalid;
     result->samples_s[ICTUS_REDUCE_MAX] = calloc((size_t)n, sizeof(double));
     result->ranks_s = calloc((size_t)n * PROCESSES, sizeof(double));
@@ -417,8 +421,26 @@ static void others_rest(void)
     CHECK(run(1) == ICTUS_OK && world.call_count == 1 && world.rests == 1);
 }
 
+/* Of each round's trip through the node's memory the mean and the spread are known. */
+static void trips_are_gathered(void)
+{
+    study_begin(400, 4);
+    options.span_s = 0.99;
+    world.trip_s = 2e-7;
+    world.trip_change = 2;
+    CHECK(run(1) == ICTUS_OK && world.call_count == 4);
+    CHECK(world.written[0].trips.n == 4);
+    CHECK_NEAR(world.written[0].trips.mean, log(2e-7) + 0.5 * log(2), 1e-9);
+    CHECK_NEAR(world.written[0].trips.squares, log(2) * log(2), 1e-9);
+    study_begin(400, 4);
+    options.span_s = 0.99;
+    world.trip_s = 0; /* there is none */
+    CHECK(run(1) == ICTUS_OK && world.written[0].trips.n == 0);
+}
+
 int main(void)
 {
+    trips_are_gathered();
     rounds_are_worth_it();
     repetitions_are_shared();
     experiments_end();

@@ -146,6 +146,90 @@ static void test_spread(void)
     CHECK(known.spread.freedom == 3 && known.spread.share > 0.002 && known.spread.share < 0.06);
 }
 
+/* A host that puts two processes on cores of one kind or another, as its own hypervisor likes. */
+static json_t *make_hosted(struct rng *rng, double scale, bool told, enum tells tells)
+{
+    static const double apart = 2.2;  /* so much longer take collectives there */
+    static const double trips = 3.25; /* and trips through shared memory */
+    const bool away = ictusi_random_uniform(rng) < 0.3;
+    json_t *launch = make_launch(rng, scale * (away ? apart : 1), 0.02, tells);
+    const double trip = 1.5e-7 * (away ? trips : 1) * exp(0.02 * ictusi_random_normal(rng));
+    (void)json_object_set_new(launch, "node_trip_s", told ? json_real(trip) : json_null());
+    (void)json_object_set_new(launch, "node_trip_spread", told ? json_real(0.02) : json_null());
+    return launch;
+}
+
+/* How many single launches on such a host seem to differ. */
+static int count_hosted(double slower, bool told, enum tells tells)
+{
+    struct rng rng;
+    int calls = 0;
+    ictusi_random_seed(&rng, 11, (uint64_t)tells);
+    for (int i = 0; i < TRIES; i++) {
+        struct experiments files[2];
+        struct compared_list list = {NULL, 0, 0};
+        struct ictus_why why;
+        for (int k = 0; k < 2; k++) {
+            json_t *objects = json_array();
+            (void)json_array_append_new(objects, make_hosted(&rng, k ? slower : 1.0, told, tells));
+            CHECK(experiments_gather(objects, &files[k], &why) == ICTUS_OK);
+            json_decref(objects);
+        }
+        const struct compare_how how = {
+            .resamples = 200, .seed = 1, .spread = compare_spread(&files[0], &files[1], ASSUMED)};
+        CHECK(compared_add(&list, &files[0].list[0], &files[1].list[0], "b", &how) == ICTUS_OK);
+        REQUIRE(list.count == 1);
+        compared_judge(&list, 0.02);
+        calls += list.items[0].verdict == VERDICT_SLOWER ||
+                 (slower <= 1 && list.items[0].verdict == VERDICT_FASTER);
+        CHECK(list.items[0].spread.host == (told && list.items[0].spread.share > ASSUMED));
+        compared_free(&list);
+        experiments_free(&files[0]);
+        experiments_free(&files[1]);
+    }
+    printf("host of two kinds, trips %s, ratio %g, tells %d: %d of %d\n",
+           told ? "known" : "not known", slower, (int)tells, calls, TRIES);
+    return calls;
+}
+
+/*
+ * No assumption covers a host that doubles its times from launch to launch. Trips through its
+ * memory show that it did, and where it did not a doubled time is still found.
+ */
+static void test_hosts(void)
+{
+    for (int tells = RAW; tells <= INTERVALS; tells++) {
+        CHECK(count_hosted(1.0, false, (enum tells)tells) > TRIES / 4);
+        CHECK(count_hosted(1.0, true, (enum tells)tells) <= TRIES / 20);
+        CHECK(count_hosted(2.0, true, (enum tells)tells) >=
+              TRIES / 2); /* 0.58 of pairs are alike */
+    }
+}
+
+/* A launch whose samples drifted differs from the next one by as much. */
+static void test_drift(void)
+{
+    struct ictus_why why;
+    struct experiments files[2];
+    struct compared_list list = {NULL, 0, 0};
+    const struct compare_how how = {.resamples = 200, .seed = 1, .spread = {ASSUMED, 0, false}};
+    for (int k = 0; k < 2; k++) {
+        json_t *objects = json_pack(
+            "[{s:s, s:s, s:I, s:f, s:f, s:f, s:i, s:f}]", "type", "measurement", "operation",
+            "bcast", "bytes", (json_int_t)8, "median_s", 1e-6, "ci95_low_s", k ? 0.8e-6 : 0.99e-6,
+            "ci95_high_s", k ? 1.25e-6 : 1.01e-6, "n", 1000, "n_effective", k ? 300.0 : 900.0);
+        CHECK(experiments_gather(objects, &files[k], &why) == ICTUS_OK);
+        json_decref(objects);
+    }
+    CHECK(!compared_add(&list, &files[0].list[0], &files[1].list[0], "b", &how));
+    REQUIRE(list.count == 1);
+    CHECK(list.items[0].spread.host && list.items[0].spread.freedom == 0);
+    CHECK_NEAR(list.items[0].spread.share, 0.5 * log(1.25 / 0.8) / 2.262 * sqrt(10), 1e-9);
+    compared_free(&list);
+    experiments_free(&files[0]);
+    experiments_free(&files[1]);
+}
+
 /* The time of a window of messages is not the time of a message. */
 static void test_units(void)
 {
@@ -218,6 +302,8 @@ int main(void)
     test_equals();
     test_slowdown();
     test_spread();
+    test_hosts();
+    test_drift();
     test_units();
     return check_result();
 }

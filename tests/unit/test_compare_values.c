@@ -74,7 +74,7 @@ static void interval_is(double error, double wide)
 /* Five launches a side are judged by what they differ, whatever is assumed of launches. */
 static void many_launches_judge_themselves(void)
 {
-    static const struct compare_how how = {.resamples = 100, .spread = {0.5, 0}};
+    static const struct compare_how how = {.resamples = 100, .spread = {0.5, 0, false}};
     static const char *const keys[] = {"median_s", "mean_s", "min_s"};
     for (size_t i = 0; i < 3; i++) {
         char a[512], b[512];
@@ -121,7 +121,8 @@ static void samples_are_compared(void)
     CHECK(last->result.low == wanted.low && last->result.high == wanted.high);
     CHECK(last->result.p == wanted.p);
     /* With a spread between launches. */
-    static const struct compare_how assuming = {.resamples = 400, .seed = 5, .spread = {0.2, 0}};
+    static const struct compare_how assuming = {
+        .resamples = 400, .seed = 5, .spread = {0.2, 0, false}};
     REQUIRE(compare_texts("[{'raw_s': [4, 2, 1, 7, 6]}]", "[{'raw_s': [11, 5, 3, 8, 9, 10]}]",
                           &assuming) == 1);
     CHECK(last->spread.share == 0.2 && last->spread.freedom == 0);
@@ -218,7 +219,7 @@ static void own_launches_are_pooled(void)
                                 " {'median_s': 12.5, 'ci95_low_s': 12.5, 'ci95_high_s': 12.5}]";
     static const char two[] = "[{'median_s': 20, 'ci95_low_s': 20, 'ci95_high_s': 20},"
                               " {'median_s': 80, 'ci95_low_s': 80, 'ci95_high_s': 80}]";
-    struct compare_how how = {.resamples = 100, .spread = {0.01, 3}};
+    struct compare_how how = {.resamples = 100, .spread = {0.01, 3, false}};
     const double few = log(4) * log(4) / 2, many = log(1.25) * log(1.25); /* variances */
     const double pooled = sqrt((2 * many + 1 * few) / 3);
     REQUIRE(compare_texts(three, two, &how) == 1);
@@ -238,7 +239,7 @@ static void own_launches_are_pooled(void)
 /* Bare values are judged only by a spread that was seen. */
 static void bare_values_are_not_judged(void)
 {
-    struct compare_how how = {.resamples = 100, .spread = {0.1, 0}};
+    struct compare_how how = {.resamples = 100, .spread = {0.1, 0, false}};
     REQUIRE(compare_texts("[{'mean_s': 4}]", "[{'mean_s': 5}]", &how) == 1);
     is_compared("values", 4, 5);
     CHECK(isnan(last->result.low) && isnan(last->result.high) && isnan(last->result.p));
@@ -271,7 +272,7 @@ static void combined_launches_are_not_widened(void)
         int a, b;
         bool widened;
     } cases[] = {{6, 6, false}, {6, 5, true}, {5, 6, true}, {1, 6, true}, {0, 6, true}};
-    static const struct compare_how how = {.resamples = 100, .spread = {0.3, 2}};
+    static const struct compare_how how = {.resamples = 100, .spread = {0.3, 2, false}};
     static const char object[] = "[{'median_s': %d, 'ci95_low_s': %d, 'ci95_high_s': %d, "
                                  "'launches': %d}]";
     const double within = hypot(log(11.0 / 9), log(21.0 / 19)) / (2 * normal);

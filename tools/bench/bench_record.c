@@ -7,6 +7,7 @@
 #include "main/progress.h"
 #include "results/experiments.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,8 +337,19 @@ static bool bench_record_has_reduction(const struct bench_study *study,
     return found;
 }
 
+/* Whether the host changed during the measurement or since another one, apart from MPI. */
+static void bench_record_set_trips(json_t *object, const struct bench_trips *trips)
+{
+    const double freedom = (double)trips->n - 1;
+    (void)json_object_set_new(object, "node_trip_s",
+                              trips->n > 0 ? json_real(exp(trips->mean)) : json_null());
+    (void)json_object_set_new(object, "node_trip_spread",
+                              trips->n > 1 ? json_real(sqrt(trips->squares / freedom))
+                                           : json_null());
+}
+
 int bench_study_write(struct bench_study *study, const struct bench_experiment *e,
-                      const struct ictus_bench_result *result)
+                      const struct ictus_bench_result *result, const struct bench_trips *trips)
 {
     int err = ICTUS_OK;
     progress_hide(&study->progress);
@@ -345,6 +357,9 @@ int bench_study_write(struct bench_study *study, const struct bench_experiment *
         /* A run may have been killed after it wrote one reduction and before it wrote the next. */
         if (study->wanted[r] && !bench_record_has_reduction(study, e, r)) {
             json_t *object = record_measurement(study, e, result, r);
+            if (object) {
+                bench_record_set_trips(object, trips);
+            }
             err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
         }
     }

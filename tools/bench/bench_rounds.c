@@ -42,6 +42,7 @@ enum { HURRY_LEAST = 100 };
 struct cell {
     const struct bench_experiment *e;
     struct ictus_bench_result sum; /* samples on rank 0 alone */
+    struct bench_trips trips;
     double spent_s;
     bool over;
     struct ictus_why why; /* why a round produced nothing */
@@ -105,6 +106,17 @@ static int rounds_add(struct ictus_bench_result *sum, const struct ictus_bench_r
     sum->sigma_ns = fmax(sum->sigma_ns, part->sigma_ns);
     sum->bound_ns = fmax(sum->bound_ns, part->bound_ns);
     return err;
+}
+
+/* Welford's mean and sum of squares. */
+static void bench_rounds_add_trip(struct bench_trips *trips, double trip_s)
+{
+    if (trip_s > 0.0) {
+        const double off = log(trip_s) - trips->mean;
+        trips->n++;
+        trips->mean += off / (double)trips->n;
+        trips->squares += off * (log(trip_s) - trips->mean);
+    }
 }
 
 static double bench_rounds_limit_s(const struct bench_options *o)
@@ -172,6 +184,7 @@ static int bench_rounds_run_part(struct chapter *chapter, struct cell *cell, int
     }
     if (!err || err == ICTUS_ERR_SAMPLES) {
         const int added = rounds_add(&cell->sum, &part, group->processes);
+        bench_rounds_add_trip(&cell->trips, part.node_trip_s);
         err = added ? added : err;
     }
     ictus_bench_result_free(&part);
@@ -248,7 +261,8 @@ static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
 {
     int err = ICTUS_OK;
     if (cell->sum.n > 0) {
-        err = command_rank() == 0 ? bench_study_write(study, cell->e, &cell->sum) : ICTUS_OK;
+        err = command_rank() == 0 ? bench_study_write(study, cell->e, &cell->sum, &cell->trips)
+                                  : ICTUS_OK;
         return results_agree(err, why);
     }
     if (cell->err) {

@@ -151,9 +151,15 @@ static inline const struct ictus_operation_info *study_op(const struct bench_stu
 
 void bench_study_fini(struct bench_study *study);
 
+/* Trips through the node's shared memory, one before each round of an experiment: logarithms. */
+struct bench_trips {
+    size_t n;
+    double mean, squares; /* squares: of the deviations from the mean, summed */
+};
+
 /* The objects of one experiment, one for each reduction asked for. Rank 0. */
 int bench_study_write(struct bench_study *study, const struct bench_experiment *e,
-                      const struct ictus_bench_result *result);
+                      const struct ictus_bench_result *result, const struct bench_trips *trips);
 
 /* --resume: take note of the objects of the file that is continued. Rank 0. */
 int bench_study_know(struct bench_study *study, const json_t *objects);

@@ -143,7 +143,7 @@ static json_t *compare_all_members(const struct compared_list *list)
 static void compare_set_spread(json_t *object, const struct launch_spread *spread)
 {
     const bool widened = spread->share > 0;
-    const char *from = spread->freedom > 0 ? "files" : "assumed";
+    const char *from = spread->freedom > 0 ? "files" : spread->host ? "host" : "assumed";
     (void)json_object_set_new(object, "launch_spread",
                               widened ? json_real(spread->share) : json_null());
     (void)json_object_set_new(object, "launch_spread_from",
@@ -282,12 +282,17 @@ static void compare_say_few_launches(const struct compared_list *list)
 {
     size_t single = 0;
     size_t assumed = 0;
+    size_t changed = 0;
     double share = 0.0;
+    double change = 0.0;
     (void)fflush(stdout); /* results are printed before messages, if both go to the same place */
     for (size_t i = 0; i < list->count; i++) {
         const struct compared *item = &list->items[i];
         single += item->launches_a == 1 || item->launches_b == 1;
-        if (item->spread.share > 0 && !(item->spread.freedom > 0)) {
+        if (item->spread.host) {
+            changed++;
+            change = fmax(change, item->spread.share);
+        } else if (item->spread.share > 0 && !(item->spread.freedom > 0)) {
             assumed++;
             share = fmax(share, item->spread.share);
         }
@@ -303,6 +308,13 @@ static void compare_say_few_launches(const struct compared_list *list)
                       "ictus compare: the intervals assume that launches differ by %.3g %% "
                       "(standard deviation); see --launch-spread\n",
                       100 * share);
+    }
+    if (changed > 0) {
+        (void)fprintf(stderr,
+                      "ictus compare: the host itself changed by up to %.3g %% during %zu "
+                      "experiment%s, and their intervals allow for it; measure again, or merge "
+                      "several launches\n",
+                      100 * (exp(change) - 1), changed, changed == 1 ? "" : "s");
     }
 }
 

@@ -278,9 +278,9 @@ static double compare_pool_launches(const struct experiments *experiments, doubl
 static struct launch_spread compare_choose_spread(double share, double freedom, double assumed)
 {
     if (freedom >= FREEDOM_LEAST) {
-        return (struct launch_spread){share, freedom};
+        return (struct launch_spread){share, freedom, false};
     }
-    return (struct launch_spread){fmax(share, assumed), 0};
+    return (struct launch_spread){fmax(share, assumed), 0, false};
 }
 
 struct launch_spread compare_spread(const struct experiments *a, const struct experiments *b,
@@ -299,6 +299,70 @@ static size_t compare_count_launches(const json_t *launches)
     const json_t *combined = json_object_get(json_array_get(launches, 0), "launches");
     const size_t n = json_array_size(launches);
     return n == 1 && json_integer_value(combined) > 0 ? (size_t)json_integer_value(combined) : n;
+}
+
+/*
+ * By how much the samples of a launch drifted: the standard deviation of its batches' medians,
+ * which is how bench found the interval (Student's t of nine degrees of freedom). 0 where the
+ * interval is that of independent samples.
+ */
+static double compare_drift(const json_t *launch)
+{
+    enum { BATCHES = 10 };
+    static const double student = 2.262;
+    static const double drifting = 3; /* as much fewer effective samples: bench warns of it */
+    const double half = 0.5 * log(compare_number_of(launch, "ci95_high_s") /
+                                  compare_number_of(launch, "ci95_low_s"));
+    const double n = compare_number_of(launch, "n");
+    const bool drifts = compare_number_of(launch, "n_effective") * drifting < n;
+    return drifts && isfinite(half) ? half / student * sqrt(BATCHES) : 0.0;
+}
+
+/* What one side's launches say of their host. */
+struct host {
+    double trip;   /* geometric mean of the trips through shared memory; NaN: not all have one */
+    double spread; /* the largest within a launch, of the trips or of the samples */
+};
+
+static struct host compare_host_of(const json_t *launches)
+{
+    struct host host = {0.0, 0.0};
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach((json_t *)launches, i, launch)
+    {
+        const double n = (double)json_array_size(launches);
+        const double spread = compare_number_of(launch, "node_trip_spread");
+        host.trip += log(compare_number_of(launch, "node_trip_s")) / n;
+        host.spread = fmax(host.spread, fmax(spread, compare_drift(launch)));
+    }
+    host.trip = exp(host.trip);
+    return host;
+}
+
+/*
+ * By how much the host changed, from one side to the other or within a launch; fmax() passes over
+ * what is not known. Times that depend on it may have changed by as much for that reason alone.
+ */
+static double compare_host_change(const json_t *a, const json_t *b)
+{
+    const struct host first = compare_host_of(a);
+    const struct host second = compare_host_of(b);
+    const double change = fabs(log(second.trip / first.trip));
+    return fmax(isfinite(change) ? change : 0.0, fmax(first.spread, second.spread));
+}
+
+/* The spread that is known of an experiment, from the best source there is. */
+static struct launch_spread compare_spread_of(const struct experiment *a,
+                                              const struct experiment *b, double own,
+                                              const struct launch_spread *known)
+{
+    const double change = compare_host_change(a->launches, b->launches);
+    const double share = fmax(own, known->share);
+    if (!(known->freedom > 0) && change > share) {
+        return (struct launch_spread){change, 0, true};
+    }
+    return (struct launch_spread){share, known->freedom, false};
 }
 
 /* What this experiment's own launches show may be more than what all do on average. */
@@ -322,8 +386,7 @@ static void compare_allow_for_launches(struct compared *compared, const struct e
         compared->result.high = compared->result.ratio;
         compared->result.p = compared->result.ratio == 1.0 ? 1.0 : 0.0;
     }
-    compared->spread = how->spread;
-    compared->spread.share = fmax(own, how->spread.share);
+    compared->spread = compare_spread_of(a, b, own, &how->spread);
     compare_widen(&compared->spread, (double)compared->launches_a, (double)compared->launches_b,
                   &compared->result);
 }

@@ -49,7 +49,8 @@ struct compare_how {
 /*
  * The spread between launches that the files themselves show: the mean variance of all experiments
  * that were launched several times. Where they show it by fewer than two degrees of freedom, the
- * assumed one, or what they show if that is larger.
+ * assumed one, or what they show if that is larger. An experiment then allows for as much as its
+ * own launches say that the host changed, if that is more.
  */
 struct launch_spread compare_spread(const struct experiments *a, const struct experiments *b,
                                     double assumed);

@@ -3,6 +3,7 @@
 #ifndef ICTUS_TOOLS_COMPARE_STATS_H
 #define ICTUS_TOOLS_COMPARE_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +50,8 @@ void compare_intervals(const double a[3], const double b[3], struct comparison *
 /* How much the results of two launches differ although nothing was changed. */
 struct launch_spread {
     double share;   /* standard deviation of the logarithm, so a share: 0.1 is 10 % */
-    double freedom; /* degrees of freedom of its estimate; 0 if it is an assumption */
+    double freedom; /* degrees of freedom of its estimate; 0 if it is not from launches */
+    bool host;      /* no assumption: so much did the host change meanwhile */
 };
 
 /*
