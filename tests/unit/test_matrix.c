@@ -6,7 +6,7 @@
 
 static void set(struct matrix *m, int row, int column, double median)
 {
-    m->cells[row][column] = (struct cell){true, median, median * 0.98, median * 1.02, 0};
+    m->cells[row][column] = (struct cell){true, median, median * 0.98, median * 1.02, 0, 100, 0, 1};
 }
 
 static void fill(struct matrix *m)

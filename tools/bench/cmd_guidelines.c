@@ -84,6 +84,7 @@ static int guidelines_keep(struct turns *turns, const struct ictus_bench_result 
     if (command_rank() == 0) {
         err = turns_add(turns, result->samples_s[reduction],
                         result->samples_s[reduction] ? (size_t)result->n : 0);
+        turns_note_trip(turns, result->node_trip_s);
         turns->invalid += result->invalid;
     }
     return err;

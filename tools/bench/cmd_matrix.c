@@ -2,6 +2,8 @@
 /* ictus matrix: an operation's algorithms against the ways to start it. */
 #include "bench/matrix.h"
 #include "bench/matrix_after.h"
+#include "bench/matrix_merge.h"
+#include "bench/matrix_record.h"
 #include "bench/turns.h"
 #include "main/command.h"
 #include "main/interrupt.h"
@@ -85,16 +87,6 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
-                                              {"scheme", "scheme      ", ICTUS_COLUMN_TEXT},
-                                              {"algorithm", "algorithm    ", ICTUS_COLUMN_TEXT},
-                                              {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
-                                              {"processes", "procs", ICTUS_COLUMN_COUNT},
-                                              {"median_s", "median us", ICTUS_COLUMN_SECONDS},
-                                              {"ci95_low_s", "95% lo us", ICTUS_COLUMN_SECONDS},
-                                              {"ci95_high_s", "95% hi us", ICTUS_COLUMN_SECONDS},
-                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
-
 enum { OPS_MAX = 32, OP_BYTES = 64 };
 
 struct matrix_study {
@@ -102,10 +94,10 @@ struct matrix_study {
     const struct matrix_options *options;
     struct ictus_selector *selector;
     struct matrix matrix;
-    json_t *earlier;                                 /* cells of --after, which rank 0 has */
-    struct ictus_bench *benches[MATRIX_COLUMNS];     /* NULL: cannot be */
-    struct turns turns[MATRIX_ROWS][MATRIX_COLUMNS]; /* of the size in turn; rank 0 fills them */
-    bool unfit[MATRIX_ROWS];                         /* cannot run at this size */
+    json_t *earlier;                             /* cells of --after, which rank 0 has */
+    struct ictus_bench *benches[MATRIX_COLUMNS]; /* NULL: cannot be */
+    struct matrix_launch launch;                 /* of the size in turn; rank 0 fills it */
+    bool unfit[MATRIX_ROWS];                     /* cannot run at this size */
     uint64_t *sizes;
     size_t size_count;
     char ops[OPS_MAX][OP_BYTES];
@@ -257,10 +249,11 @@ static int matrix_keep_turn(struct matrix_study *study, int row, int column,
                             const struct ictus_bench_result *result, struct ictus_why *why)
 {
     const double *values = result->samples_s[study->options->reduction];
-    struct turns *turns = &study->turns[row][column];
+    struct turns *turns = &study->launch.turns[row][column];
     int err = ICTUS_OK;
     if (command_rank() == 0) {
         err = turns_add(turns, values, values ? (size_t)result->n : 0);
+        turns_note_trip(turns, result->node_trip_s);
         turns->invalid += result->invalid;
     }
     return results_agree(err, why);
@@ -354,81 +347,64 @@ static int matrix_run_rounds(struct matrix_study *study, struct ictus_why *why)
     return err;
 }
 
-/* Which rows of a column would be faster than which in another launch, too. */
-static int matrix_compare_rows(struct matrix_study *study, int column)
-{
-    struct matrix *m = &study->matrix;
-    for (int a = 0; a < m->rows; a++) {
-        for (int b = 0; b < m->rows; b++) {
-            struct turns_ratio ratio;
-            struct turns_verdict verdict;
-            if (a == b || !m->cells[a][column].measured || !m->cells[b][column].measured) {
-                continue;
-            }
-            const int err =
-                turns_compare(&study->turns[b][column], &study->turns[a][column], &ratio);
-            if (err && err != ICTUS_ERR_SAMPLES) {
-                return err;
-            }
-            double logarithm = err ? 0.0 : log(ratio.factor);
-            const struct turns_launches one = {&logarithm, &ratio.error, 1,
-                                               study->options->launch_spread};
-            turns_judge_after(&one,
-                              matrix_after_find(study->earlier, m,
-                                                reductions[study->options->reduction], column, a,
-                                                b),
-                              &verdict);
-            m->faster[column][a][b] = !err && verdict.low > 1.0;
-        }
-    }
-    return ICTUS_OK;
-}
-
-static json_t *matrix_describe_cell(const struct matrix_study *study, int row, int column)
-{
-    const struct matrix *m = &study->matrix;
-    const struct cell *cell = &m->cells[row][column];
-    const struct turns *turns = &study->turns[row][column];
-    json_t *object =
-        json_pack("{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:i, s:b, s:n}",
-                  "type", "matrix", "operation", m->operation, "bytes", (json_int_t)m->bytes,
-                  "processes", m->processes, "algorithm", m->algorithms[row], "scheme",
-                  m->schemes[column], "reduction", reductions[study->options->reduction], "n",
-                  (json_int_t)turns->n, "invalid", (json_int_t)turns->invalid, "median_s",
-                  cell->median_s, "ci95_low_s", cell->low_s, "ci95_high_s", cell->high_s, "place",
-                  cell->place, "winner", matrix_winner(m, column) == row, "verdict");
-    (void)json_object_set_new(object, "faster_than", matrix_after_names(m, column, row));
-    if (object && study->options->raw) {
-        json_t *raw = json_array();
-        for (size_t i = 0; i < turns->n; i++) {
-            (void)json_array_append_new(raw, json_real(turns->values[i]));
-        }
-        (void)json_object_set_new(object, "raw_s", raw);
-    }
-    return object;
-}
-
-/* Rank 0: summarise and write a column's cells. */
-static int matrix_write_column(struct matrix_study *study, int column)
+/* Rank 0: summarise a column's cells. */
+static int matrix_summarize_column(struct matrix_study *study, int column)
 {
     struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
     for (int row = 0; row < m->rows && !err; row++) {
-        const struct turns *turns = &study->turns[row][column];
+        const struct turns *turns = &study->launch.turns[row][column];
         struct ictus_summary s;
         if (turns->n > 0) {
             err = ictus_summarize_series(turns->values, turns->n, &s);
-            m->cells[row][column] = (struct cell){!err, s.median, s.ci95_low, s.ci95_high, 0};
-        }
-    }
-    matrix_place(m, column);
-    err = err ? err : matrix_compare_rows(study, column);
-    for (int row = 0; row < m->rows && !err; row++) {
-        if (m->cells[row][column].measured) {
-            err = study_base_put(&study->base, matrix_describe_cell(study, row, column));
+            m->cells[row][column] = (struct cell){
+                !err, s.median, s.ci95_low, s.ci95_high, 0, (int64_t)turns->n, turns->invalid, 1};
         }
     }
     return err;
+}
+
+/* Rank 0: write a column's cells. */
+static int matrix_write_column(struct matrix_study *study, int column)
+{
+    const struct matrix *m = &study->matrix;
+    int err = ICTUS_OK;
+    for (int row = 0; row < m->rows && !err; row++) {
+        if (m->cells[row][column].measured) {
+            err = study_base_put(&study->base, matrix_record_cell(m, row, column,
+                                                                  &study->launch.turns[row][column],
+                                                                  study->options->raw));
+        }
+    }
+    return err;
+}
+
+/* Rank 0: judge and write what was measured. */
+static int matrix_write(struct matrix_study *study)
+{
+    struct matrix *m = &study->matrix;
+    struct matrix_launch *const only[] = {&study->launch};
+    int err = ICTUS_OK;
+    for (int column = 0; column < m->columns && !err; column++) {
+        err = matrix_summarize_column(study, column);
+    }
+    err = err ? err
+              : matrix_record_compare(m, only, 1, study->options->launch_spread, study->earlier);
+    for (int column = 0; column < m->columns && !err; column++) {
+        err = matrix_write_column(study, column);
+    }
+    for (int row = 0; row < m->rows && !err; row++) {
+        if (!matrix_row_measured(m, row)) {
+            (void)fprintf(stderr,
+                          "ictus matrix: left out: algorithm '%s' of %s cannot run on %d processes "
+                          "with %llu bytes\n",
+                          m->algorithms[row], m->operation, m->processes,
+                          (unsigned long long)m->bytes);
+        }
+    }
+    return err ? err
+               : matrix_record_close(m, (enum ictus_format)study->options->results.format,
+                                     study->base.out);
 }
 
 /* All columns' clocks and barriers, ready at once. */
@@ -452,7 +428,7 @@ static int matrix_clear_turns(struct matrix_study *study)
     int err = ICTUS_OK;
     memset(study->unfit, 0, sizeof(study->unfit));
     for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS && !err; i++) {
-        struct turns *turns = &study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS];
+        struct turns *turns = &study->launch.turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS];
         turns_fini(turns);
         if (i / MATRIX_COLUMNS < study->matrix.rows && i % MATRIX_COLUMNS < study->matrix.columns) {
             err = turns_init(turns);
@@ -461,42 +437,12 @@ static int matrix_clear_turns(struct matrix_study *study)
     return err;
 }
 
-static int matrix_close(struct matrix_study *study)
-{
-    const struct matrix *m = &study->matrix;
-    char verdict[MATRIX_VERDICT];
-    for (int row = 0; row < m->rows; row++) {
-        if (!matrix_row_measured(m, row)) {
-            (void)fprintf(stderr,
-                          "ictus matrix: left out: algorithm '%s' of %s cannot run on %d processes "
-                          "with %llu bytes\n",
-                          m->algorithms[row], m->operation, m->processes,
-                          (unsigned long long)m->bytes);
-        }
-    }
-    const int winner = matrix_winner(m, matrix_judge(m));
-    const enum matrix_outcome outcome = matrix_verdict(m, verdict, sizeof(verdict));
-    if (study->options->results.format == ICTUS_FORMAT_TEXT) {
-        const int err = matrix_print(m, stdout);
-        if (err) {
-            return err;
-        }
-        remark_print(stdout, "%s", verdict);
-    }
-    /* The table of standard output has cells only. */
-    return study_base_put(
-        &study->base,
-        json_pack("{s:s, s:s, s:I, s:i, s:s, s:s?, s:f, s:s}", "type", "matrix", "operation",
-                  m->operation, "bytes", (json_int_t)m->bytes, "processes", m->processes, "outcome",
-                  matrix_outcomes[outcome], "winner", winner < 0 ? NULL : m->algorithms[winner],
-                  "launch_spread", study->options->launch_spread, "verdict", verdict));
-}
-
 static int matrix_run_size(struct matrix_study *study, uint64_t bytes, struct ictus_why *why)
 {
     struct matrix *m = &study->matrix;
     m->bytes = bytes;
     m->processes = command_size();
+    m->reduction = reductions[study->options->reduction];
     memset(m->cells, 0, sizeof(m->cells));
     memset(m->faster, 0, sizeof(m->faster));
     int err = results_agree(matrix_clear_turns(study), why);
@@ -504,10 +450,7 @@ static int matrix_run_size(struct matrix_study *study, uint64_t bytes, struct ic
     /* A comparison that an interrupt cut short would not be fair, so it is left out. */
     if (!err && !interrupt_came() && command_rank() == 0) {
         progress_hide(&study->base.progress);
-        for (int column = 0; column < m->columns && !err; column++) {
-            err = matrix_write_column(study, column);
-        }
-        err = err ? err : matrix_close(study);
+        err = matrix_write(study);
     }
     return results_agree(err, why);
 }
@@ -534,7 +477,7 @@ static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
         .seed = study->options->seed,
     };
     int err = matrix_build_columns(study, why);
-    err = err ? err : study_base_open(&study->base, &facts, columns, why);
+    err = err ? err : study_base_open(&study->base, &facts, matrix_record_columns, why);
     if (err) {
         return err;
     }
@@ -552,7 +495,7 @@ static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
 static void matrix_study_fini(struct matrix_study *study)
 {
     for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS; i++) {
-        turns_fini(&study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
+        turns_fini(&study->launch.turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
     }
     for (int column = 0; column < MATRIX_COLUMNS; column++) {
         ictus_bench_free(study->benches[column]);
@@ -564,6 +507,39 @@ static void matrix_study_fini(struct matrix_study *study)
     free(study->sizes);
 }
 
+/*
+ * Result files were measured with their own options, so options of measuring are refused beside
+ * them.
+ */
+static int matrix_check_files(const struct matrix_options *o, struct ictus_why *why)
+{
+    static const char *const judging[] = {"launch-spread", "format",   "output", "force",
+                                          "quiet",         "progress", "verbose"};
+    for (const struct option_row *row = options; row->name; row++) {
+        bool judges = false;
+        for (size_t i = 0; i < sizeof(judging) / sizeof(*judging); i++) {
+            judges = judges || strcmp(row->name, judging[i]) == 0;
+        }
+        if (!judges && options_is_set(row, o)) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--%s has no effect on result files, which have been measured",
+                                 row->name);
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* Rank 0 reads and judges, and tells the others whether that succeeded. */
+static int matrix_judge_files(const struct matrix_options *o, int count, char **words,
+                              struct ictus_why *why)
+{
+    int err = matrix_check_files(o, why);
+    if (!err && command_rank() == 0) {
+        err = matrix_merge(&o->results, o->launch_spread, count, words, why);
+    }
+    return results_agree(err, why);
+}
+
 static int matrix_run(const void *given, int word_count, char **words)
 {
     struct ictus_why why = {""};
@@ -573,13 +549,12 @@ static int matrix_run(const void *given, int word_count, char **words)
     }
     study->options = given;
     interrupt_watch();
-    int err =
-        word_count > 0
-            ? ictus_because(&why, ICTUS_ERR_SPEC,
-                            "unexpected argument '%.80s'; matrix takes only options", words[0])
-            : matrix_read_study(study, &why);
-    if (!err) {
-        err = matrix_run_study(study, &why);
+    int err = ICTUS_OK;
+    if (word_count > 0) {
+        err = matrix_judge_files(given, word_count, words, &why);
+    } else {
+        err = matrix_read_study(study, &why);
+        err = err ? err : matrix_run_study(study, &why);
     }
     matrix_study_fini(study);
     free(study);
@@ -589,11 +564,12 @@ static int matrix_run(const void *given, int word_count, char **words)
 const struct command command_matrix = {
     .name = "matrix",
     .summary = "compare an operation's algorithms under different common starts",
-    .arguments = "",
-    .details = "  mpirun -n 8 ictus matrix --ops=reduce --sizes=8 -o matrix.jsonl\n"
+    .arguments = "[FILE...]",
+    .details = "Given result files, it judges them together, one launch each.\n"
+               "  mpirun -n 8 ictus matrix --ops=reduce --sizes=8 -o matrix.jsonl\n"
                "  ictus report matrix.jsonl",
     .options = options,
-    .flags = NEEDS_MPI,
+    .flags = NEEDS_MPI | READS_FILES,
     .options_size = sizeof(struct matrix_options),
     .run = matrix_run,
 };

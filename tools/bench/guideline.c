@@ -20,8 +20,10 @@ void guideline_judge(const struct turns_launches *launches, const struct guideli
     struct turns_verdict after; /* with the earlier finding taken into account, which the numbers
                                    shown do not reflect */
     turns_judge_after(launches, limits->before, &after);
-    const bool beyond = verdict->factor > 1.0 + limits->tolerance * turns_share(limits->before);
-    const bool sure = after.p * limits->comparisons < limits->significance && after.low > 1.0;
+    const double limit = 1.0 + limits->tolerance * turns_share(limits->before);
+    const bool beyond = verdict->factor > limit;
+    const bool sure = after.p * limits->comparisons < limits->significance &&
+                      turns_again(&after, limit) >= TURNS_AGAIN;
     result->state = beyond ? (sure ? GUIDELINE_VIOLATED : GUIDELINE_OPEN) : GUIDELINE_HOLDS;
 }
 

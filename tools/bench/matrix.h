@@ -4,6 +4,7 @@
 #define ICTUS_TOOLS_MATRIX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,6 +14,8 @@ struct cell {
     bool measured;
     double median_s, low_s, high_s; /* with its 95 % interval, widened where the machine drifts */
     int place;                      /* 1: the fastest of its column */
+    int64_t n, invalid;             /* repetitions, and those thrown away */
+    size_t launches;                /* that measured it */
 };
 
 /* Of one operation and size: algorithms against common starts. */
@@ -20,6 +23,9 @@ struct matrix {
     const char *operation;
     uint64_t bytes;
     int processes;
+    const char *reduction;
+    size_t launches; /* the fewest behind any comparison */
+    double spread;   /* between launches, assumed where there are too few to show it */
     int rows, columns;
     char algorithms[MATRIX_ROWS][MATRIX_NAME];
     char schemes[MATRIX_COLUMNS][MATRIX_NAME]; /* specifications */

@@ -12,6 +12,9 @@
 
 enum { DRIFT_LEAST = 8 }; /* rounds that show a drift */
 
+/* Trips of one kind of host differ by a few per cent, those of two kinds by factors. */
+static const double trips_alike = 1.25;
+
 /* More than this would say that the rounds tell nothing at all. */
 static const double correlation_most = 0.8;
 
@@ -20,7 +23,8 @@ int turns_init(struct turns *turns)
     *turns = (struct turns){0};
     turns->ends = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->ends));
     turns->medians = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->medians));
-    return turns->ends && turns->medians ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    turns->trips = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->trips));
+    return turns->ends && turns->medians && turns->trips ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 void turns_fini(struct turns *turns)
@@ -28,6 +32,7 @@ void turns_fini(struct turns *turns)
     free(turns->values);
     free(turns->ends);
     free(turns->medians);
+    free(turns->trips);
     *turns = (struct turns){0};
 }
 
@@ -56,6 +61,13 @@ int turns_add(struct turns *turns, const double *values, size_t n)
     turns->medians[turns->rounds] = summary.median;
     turns->ends[turns->rounds++] = turns->n;
     return ICTUS_OK;
+}
+
+void turns_note_trip(struct turns *turns, double trip_s)
+{
+    if (turns->rounds > 0) {
+        turns->trips[turns->rounds - 1] = trip_s;
+    }
 }
 
 /* The normal deviation within which a share of all lie, by bisection. */
@@ -110,6 +122,17 @@ static int turns_summarize_rounds(const double *logs, size_t n, struct turns_rat
     return ICTUS_OK;
 }
 
+/* Whether both have samples in a round, and nothing says that the host changed in between. */
+static bool turns_share_round(const struct turns *a, const struct turns *b, size_t round)
+{
+    /* 0: no samples, or shorter than the clock's resolution. */
+    const bool both = a->medians[round] > 0 && b->medians[round] > 0;
+    const double mine = a->trips[round];
+    const double other = b->trips[round];
+    return both &&
+           (!(mine > 0 && other > 0) || fmax(mine, other) <= trips_alike * fmin(mine, other));
+}
+
 int turns_compare(const struct turns *turns, const struct turns *against, struct turns_ratio *ratio)
 {
     const size_t rounds = turns->rounds < against->rounds ? turns->rounds : against->rounds;
@@ -118,8 +141,7 @@ int turns_compare(const struct turns *turns, const struct turns *against, struct
     size_t n = 0;
     *ratio = (struct turns_ratio){.error = INFINITY};
     for (size_t round = 0; round < rounds && !err; round++) {
-        /* 0: no samples, or shorter than the clock's resolution. */
-        if (turns->medians[round] > 0 && against->medians[round] > 0) {
+        if (turns_share_round(turns, against, round)) {
             logs[n++] = log(turns->medians[round] / against->medians[round]);
         }
     }
@@ -202,6 +224,8 @@ void turns_judge_after(const struct turns_launches *launches, enum turns_before 
     verdict->factor = exp(mean);
     verdict->low = exp(mean - wide);
     verdict->high = exp(mean + wide);
+    verdict->error = error;
+    verdict->freedom = freedom;
     verdict->spread = spread;
     verdict->known = known;
     if (!(error > 0.0)) {
@@ -210,4 +234,14 @@ void turns_judge_after(const struct turns_launches *launches, enum turns_before 
     }
     const double tail = student_tail(fabs(mean) / error, freedom);
     verdict->p = mean >= 0.0 ? tail : 1 - tail;
+}
+
+double turns_again(const struct turns_verdict *verdict, double limit)
+{
+    const double above = log(verdict->factor / limit);
+    if (!(verdict->error > 0.0)) {
+        return above > 0.0 ? 1.0 : 0.0;
+    }
+    const double tail = student_tail(fabs(above) / (sqrt(2.0) * verdict->error), verdict->freedom);
+    return above >= 0.0 ? 1.0 - tail : tail;
 }
