@@ -53,13 +53,14 @@ enum { CALLS_APART = 32 };
 
 /*
  * Whoever goes through all points or calls uses this to bound the memory that is held to HELD of
- * them. more: the number passed since the last call.
+ * them. Several threads may do so at the same time. more: the number passed since the last call.
  */
 static inline void analysis_pass(const struct analysis *a, uint64_t *passed, uint64_t more)
 {
     enum { HELD = 1 << 18 };
+    const int threads = a->session.threads;
     *passed += more;
-    if (*passed >= HELD) {
+    if (*passed * (uint64_t)(threads > 1 ? threads : 1) >= HELD) {
         *passed = 0;
         ictusi_analysis_relax(a);
     }

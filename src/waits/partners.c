@@ -525,7 +525,7 @@ static int partners_search(struct finding *blocks, uint32_t count)
     for (uint32_t i = 0; i < count && !err; i++) {
         for (uint64_t k = 0; k < blocks[i].overlapping_count; k++) {
             partners_propose_receiver(f, blocks[i].overlapping[k]);
-            analysis_pass(f->analysis, &passed, 2);
+            analysis_pass(f->analysis, &passed, CALLS_APART);
         }
     }
     return err ? err : f->err;
