@@ -78,7 +78,7 @@ struct finding {
     const struct analysis *analysis;
     struct location_block block;
     struct blocking blocking;
-    uint64_t muted, open;  /* as in struct partners */
+    uint64_t muted;        /* as in struct partners */
     uint32_t *overlapping; /* receives whose sends may have been blocked */
     uint64_t overlapping_count;
     struct latest *nodes;
@@ -105,7 +105,6 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     const struct waiting_call *k = call_at(calls, cause);
     if ((c->flags | k->flags) & (CALL_CUT | CALL_MUTED)) {
         f->muted += ((c->flags | k->flags) & CALL_MUTED) != 0;
-        f->open += ((c->flags | k->flags) & CALL_CUT) != 0;
         return;
     }
     struct partner *p = partner_at(f->partners, call);
@@ -516,7 +515,6 @@ static int partners_search(struct finding *blocks, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         err = err ? err : blocks[i].err;
         f->muted += i ? blocks[i].muted : 0;
-        f->open += i ? blocks[i].open : 0;
         if (i > 0) {
             ictusi_blocking_join(&f->blocking, &blocks[i].blocking);
         }
@@ -586,7 +584,6 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
         partners_possible_tell(f);
     }
     partners->muted = f->muted;
-    partners->open = f->open;
     partners_end_search(blocks);
     return err ? err : f->err;
 }

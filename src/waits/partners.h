@@ -56,7 +56,6 @@ struct partners {
     struct store list; /* by call */
     uint64_t *lower;   /* by location: number of waits in pairs in which it is the lower one */
     uint64_t muted;    /* waits that were left out because recording was off */
-    uint64_t open;     /* the same, because calls never returned */
     /* Called for late receivers that did not certainly block, and for completions. */
     void (*aside)(void *self, enum wait_state state, uint32_t call, int64_t ticks);
     void *self;
