@@ -290,7 +290,10 @@ static void file_is(const char *name, size_t bytes)
 static void companions_are_copied(void)
 {
     enum { BYTES = 150000 };
-    static const char *const names[] = {"MANIFEST.md", "scorep.cfg", "traces.a.thumb", "notes"};
+    static const char *const names[] = {"MANIFEST.md",   "scorep.cfg", "traces.a.thumb",
+                                        "traces.thumb",  "notes",      "other.a.thumb",
+                                        "tracesa.thumb", "traces.txt", "x.scorep"};
+    enum { NAMES = sizeof names / sizeof *names, COPIED = 4 };
     char anchor[64], partial[64], out[64], name[128];
     struct ictus_why why = {""};
     (void)snprintf(anchor, sizeof anchor, "%s/beside/traces.otf2", root);
@@ -298,7 +301,7 @@ static void companions_are_copied(void)
     (void)snprintf(out, sizeof out, "%s/copy/", root);
     (void)snprintf(name, sizeof name, "%s/beside", root);
     REQUIRE(mkdir(name, 0777) == 0);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "%s/beside/%s", root, names[i]);
         FILE *file = fopen(name, "w");
         REQUIRE(file);
@@ -307,17 +310,55 @@ static void companions_are_copied(void)
         }
         REQUIRE(fclose(file) == 0);
     }
+    struct stat st;
+    const mode_t mask = umask(027);
     REQUIRE(ictusi_output_start(partial, &why) == ICTUS_OK);
+    (void)umask(mask);
+    CHECK(stat(partial, &st) == 0 && (st.st_mode & 07777) == 0750);
     most_written = 999;
     CHECK(ictusi_output_finish(anchor, partial, out, &why) == ICTUS_OK);
     most_written = 0;
-    for (size_t i = 0; i + 1 < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "%s/copy/%s", root, names[i]);
-        file_is(name, BYTES);
+        if (i < COPIED) {
+            file_is(name, BYTES);
+        } else {
+            CHECK(access(name, F_OK) != 0);
+        }
     }
-    (void)snprintf(name, sizeof name, "%s/copy/notes", root);
-    CHECK(access(name, F_OK) != 0);
     CHECK(access(partial, F_OK) != 0);
+}
+
+/* What an output is called while it is incomplete, whatever slashes end its name. */
+static void partial_is(const char *out, const char *wanted)
+{
+    char *name = ictusi_output_partial(out);
+    CHECK_STR(name, wanted);
+    free(name);
+}
+
+/* An anchor's name without its last extension, unless that is all of it. */
+static void base_is(const char *anchor, const char *wanted)
+{
+    char *name = ictusi_output_base(anchor);
+    CHECK_STR(name, wanted);
+    free(name);
+}
+
+static void names_are_derived(void)
+{
+    partial_is("copy", "copy.incomplete");
+    partial_is("copy/", "copy.incomplete");
+    partial_is("a/b//", "a/b.incomplete");
+    partial_is("a/", "a.incomplete");
+    partial_is("/", "/.incomplete");
+    partial_is("//", "/.incomplete");
+    partial_is("", ".incomplete");
+    base_is("traces.otf2", "traces");
+    base_is("/some/where/run.1.otf2", "run.1");
+    base_is("some.where/run", "run");
+    base_is(".otf2", ".otf2");
+    base_is("x/.otf2", ".otf2");
 }
 
 /* An anchor is a regular file with that name: neither a directory nor a file with another name. */
@@ -367,6 +408,8 @@ static void copies_need_a_place(const char *path)
                  {anchor, other, ICTUS_ERR_EXISTS, "exists already"},
                  {gone, other, ICTUS_ERR_EXISTS, "exists already"},
                  {path, dangling, ICTUS_ERR_EXISTS, "exists already"},
+                 {"/none.otf2", "/", ICTUS_ERR_ARG, "must not be the input"},
+                 {"none.otf2", ".", ICTUS_ERR_ARG, "must not be the input"},
                  {path, NULL, ICTUS_ERR_ARG, "-o DIR"},
                  {path, "", ICTUS_ERR_ARG, "-o DIR"},
                  {path, gone, ICTUS_OK, ""}};
@@ -398,6 +441,7 @@ static void anchors_are_found(const char *path)
 
 int main(void)
 {
+    names_are_derived();
     static const struct clock_offset offsets[OFFSETS] = {
         {1000, 5, 2.5}, {2000, -7, 0}, {3000, 1 << 30, 1}};
     char path[64];

@@ -417,6 +417,11 @@ int main(int argc, char **argv)
     struct reading_of *alone = read_by(path, 1);
     CHECK(!alone->err && alone->session.graph.messages > RANKS && alone->session.counts.cancelled);
     CHECK(alone->session.graph.collectives > 10 && alone->session.graph.thread_pairs > 100);
+    /* Recording was off once, at the last rank, after its first point. */
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        const struct gaps *gaps = &alone->session.history.matching.stretches.gaps[l];
+        CHECK(gaps->count == (l == location_of[RANKS - 1]) && !gaps->late);
+    }
     reading_free(alone);
     any_number_of_threads_reads_the_same(path);
     damage_is_said_alike(path);

@@ -5,6 +5,7 @@
 #include "../check.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -466,8 +467,31 @@ static void hosts_are_split(void)
     CHECK_STR(one.host, longest + 1);
 }
 
+/* A daemon that was started without a standard input may get 0 as its socket. */
+static void descriptor_zero_is_one_too(void)
+{
+    struct peer peer = {.options = {.stamps = STAMP_USER}};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const struct addrinfo info = {.ai_family = AF_INET,
+                                  .ai_socktype = SOCK_DGRAM,
+                                  .ai_addr = (struct sockaddr *)&address,
+                                  .ai_addrlen = sizeof(address)};
+    struct ictus_why why = {""};
+    REQUIRE(ictusi_peer_name("127.0.0.1", &peer, &why) == ICTUS_OK);
+    const int input = dup(STDIN_FILENO);
+    (void)close(STDIN_FILENO);
+    CHECK(ictusi_peer_connect(&peer, &info, &why) == ICTUS_OK && peer.socket.fd == STDIN_FILENO);
+    ictusi_peer_close(&peer);
+    CHECK(fcntl(STDIN_FILENO, F_GETFD) == -1); /* closed like any other */
+    if (input >= 0) {
+        CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
+    }
+}
+
 int main(void)
 {
+    descriptor_zero_is_one_too();
     hosts_are_split();
     groups_are_asked_for();
     groups_are_taken_in();
