@@ -310,15 +310,6 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
     spread->bias = mesh_group_usual_bias(g);
 }
 
-/* Return how far value k is from the line through its two nearest neighbours. */
-static double group_apart(const double *t_s, const double *rest, int count, int k)
-{
-    const int a = k == 0 ? 1 : k == count - 1 ? count - 3 : k - 1;
-    const int b = k == 0 ? 2 : k == count - 1 ? count - 2 : k + 1;
-    const double part = (t_s[k] - t_s[a]) / (t_s[b] - t_s[a]);
-    return fabs(rest[k] - (rest[a] + part * (rest[b] - rest[a])));
-}
-
 /* Compute a pair's offsets in all sweeps and the distance of each from the line through most of
  * them. Return the usual distance. */
 static double group_rests(const struct group *g, size_t e, double *t_s, double *rest)
@@ -356,7 +347,7 @@ static void group_mend_bursts(const struct group *g)
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = beyond * fmax(group_rests(g, e, t_s, rest), usual);
         for (int k = 0; k < g->count; k++) {
-            if (fabs(rest[k]) > limit && group_apart(t_s, rest, g->count, k) > limit) {
+            if (fabs(rest[k]) > limit && ictusi_track_apart(t_s, rest, g->count, k) > limit) {
                 g->sweeps[k].graph[e].y -= group_turn(g->sweeps, k, e) * rest[k];
             }
         }

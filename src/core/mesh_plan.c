@@ -45,12 +45,12 @@ static const double calibrated_per_rtt = 0.005;
 
 /*
  * Exchanges of a round if there are 100 rounds. Few processes have few pairs and far more time than
- * these take. Up to FEW processes share effort_few: two processes make 1000 each, because they have
+ * these take. Up to FEW processes share effort_few: two processes make 2000 each, because they have
  * only one pair and nothing but time to average over. If delays do not accumulate at their minimum
- * (Erlang, log-normal), with 100 or 400 they would err more than an HCA3 that exchanges all the
- * time. Bursts are cut off if other programs need the processors.
+ * (Erlang, log-normal), with fewer they would err more than an HCA3 that exchanges all the time.
+ * Bursts are cut off if other programs need the processors.
  */
-static const double effort_few = 2000.0;
+static const double effort_few = 4000.0;
 static const double effort_small = 100.0;
 static const double effort_large = 25.0;
 

@@ -30,7 +30,7 @@ enum {
 
 /* The scale of the logarithm for walks below the usual one is limited to this. Within a second
  * they look alike, and the quietest would decide what is claimed for the usual ones. */
-static const double walk_log_below = 0.6;
+static const double walk_log_below = 1.15;
 /* Prior of the wander's level: either none, or its logarithm is normal around a half. */
 static const double none_few = 0.3;
 static const double none_many = 0.5;
@@ -46,6 +46,9 @@ static const double unusual_limit = 2.5;
 static const double sigma_per_median = 1.4826;
 /* 95 % of a Gaussian distribution lie within this many standard deviations. */
 static const double two_sided_95 = 1.959964;
+/* The tail: so many standard deviations, and the part of the distribution outside of them. */
+static const double tail_sigmas = 3.5;
+static const double tail_outside = 4.6526e-4;
 /* Variances below a hundredth of a rounding error carry no information. */
 static const double variance_floor = 1e-4;
 
@@ -355,12 +358,11 @@ static double variance_at(const struct hypothesis *h, double d)
 }
 
 /*
- * Return the squared 95 % half-width of the mixture, divided by 1.96^2. A distribution with rare
- * wide parts has a larger variance than that. spread[h] is the squared distance of a hypothesis's
- * value from the mean.
+ * Return the half-width that the share `beyond` of the mixture exceeds, d seconds from now.
+ * spread[h] is the squared distance of a hypothesis's value from the mean.
  */
-static double track_claim_at(const struct hypothesis *list, int count, const double *spread,
-                             double d)
+static double track_half_width(const struct hypothesis *list, int count, const double *spread,
+                               double d, double beyond)
 {
     double low = 0.0;
     double high = 0.0;
@@ -374,9 +376,26 @@ static double track_claim_at(const struct hypothesis *list, int count, const dou
             const double sd = sqrt(variance_at(&list[h], d) + spread[h]);
             outside += list[h].weight * (sd > 0.0 ? erfc(at / sd / sqrt(2.0)) : 0.0);
         }
-        *(outside > 0.05 ? &low : &high) = at;
+        *(outside > beyond ? &low : &high) = at;
     }
-    return high * high / (two_sided_95 * two_sided_95);
+    return high;
+}
+
+/*
+ * Return the variance that claims the mixture's 95 %: the square of the half-width divided by 1.96.
+ * A distribution with rare wide parts has a larger variance than that. Where several clocks share
+ * the walk that was learned, all of them err at once if it is too small, and the largest of their
+ * errors is what shows. So with `tail`, 3.5 standard deviations must also contain 99.95 %.
+ */
+static double track_claim_at(const struct hypothesis *list, int count, const double *spread,
+                             double d, bool tail)
+{
+    double sigma = track_half_width(list, count, spread, d, 0.05) / two_sided_95;
+    if (tail) {
+        const double far = track_half_width(list, count, spread, d, tail_outside);
+        sigma = fmax(sigma, far / tail_sigmas);
+    }
+    return sigma * sigma;
 }
 
 /* Compute the mean rows, and the mean squares of wander and walk. */
@@ -433,7 +452,8 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
             spread[h] = count > 1 ? track_disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
             mean += list[h].weight * variance_at(&list[h], at[i]);
         }
-        factor[i] = mean > 0.0 ? track_claim_at(list, count, spread, at[i]) / mean : 1.0;
+        const bool tail = i == 1 && prior->clocks > 1.0;
+        factor[i] = mean > 0.0 ? track_claim_at(list, count, spread, at[i], tail) / mean : 1.0;
     }
     const double both[3] = {factor[0], sqrt(factor[0] * factor[1]), factor[1]};
     for (int z = 0; z < 3; z++) {
@@ -520,6 +540,14 @@ double ictusi_track_rests(const double *t_s, int count, const double *offsets, d
     return sigma_per_median * ictusi_stats_quantile(sorted, (size_t)count, 0.5);
 }
 
+double ictusi_track_apart(const double *t_s, const double *values, int count, int k)
+{
+    const int a = k == 0 ? 1 : k == count - 1 ? count - 3 : k - 1;
+    const int b = k == 0 ? 2 : k == count - 1 ? count - 2 : k + 1;
+    const double part = (t_s[k] - t_s[a]) / (t_s[b] - t_s[a]);
+    return fabs(values[k] - (values[a] + part * (values[b] - values[a])));
+}
+
 void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
                           double *variance)
 {
@@ -537,6 +565,8 @@ void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const dou
         /* The larger one is used. The claimed noise of a sweep may be too small, and the
          * distances of few sweeps may be small by chance. */
         const double usual = fmax(sweeps[k].noise_ns2, typical * typical);
-        variance[k] = fmax(rest[k] * rest[k] - unusual_limit * unusual_limit * usual, 0.0);
+        const double limit = unusual_limit * sqrt(usual);
+        const bool bent = ictusi_track_apart(t_s, rest, count, k) <= limit;
+        variance[k] = bent ? 0.0 : fmax(rest[k] * rest[k] - limit * limit, 0.0);
     }
 }

@@ -32,7 +32,7 @@ struct track_sweep {
 struct track_prior {
     double walk;                 /* usual walk, ns per s per square root of a second */
     double walk_log_scale;       /* uncertainty of it: Student's scale of its logarithm, 3
-                                    degrees of freedom; below the usual walk at most 0.6 */
+                                    degrees of freedom; below the usual walk at most 1.15 */
     double drift_var_ns2_per_s2; /* if one sweep shows none */
     double floor_ns;             /* unit of the wander of paths: the noise, but at least this */
     double horizon_s;            /* at which, besides now, the claimed 95 % must hold */
@@ -58,8 +58,8 @@ struct track {
  * l] is the mean over all clocks of the product of their offsets in sweeps k and l, each minus any
  * line of its own. With fewer than three sweeps they carry no information, and the usual walk is
  * assumed. With a single sweep the drift is 0. Variances are such that 1.96 standard deviations
- * contain 95 %. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant),
- * ICTUS_ERR_NOMEM.
+ * contain at least 95 %, and at the horizon, if prior->clocks > 1, 3.5 of them at least 99.95 %.
+ * Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant), ICTUS_ERR_NOMEM.
  */
 int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
                      const struct track_prior *prior, struct track *track);
@@ -72,8 +72,16 @@ int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
 double ictusi_track_rests(const double *t_s, int count, const double *offsets, double *rest);
 
 /*
+ * Return how far value k of `count` (TRACK_LINE to TRACK_MAX) is from the line through its two
+ * nearest neighbours. A clock that wanders bends the line through all values, but then the
+ * neighbours follow; after a bad burst they do not.
+ */
+double ictusi_track_apart(const double *t_s, const double *values, int count, int k);
+
+/*
  * Compute the variance to add to each of `count` sweeps of one clock that deviates from the line
- * through most of them by more than its noise explains. With fewer than TRACK_LINE sweeps it is 0.
+ * through most of them, and from the line through its neighbours, by more than its noise explains.
+ * With fewer than TRACK_LINE sweeps it is 0.
  */
 void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
                           double *variance);

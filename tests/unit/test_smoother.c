@@ -402,9 +402,63 @@ static void strays_are_seen(void)
     }
 }
 
+/*
+ * A clock whose drift changes steadily is far off the line through most of its offsets, but each of
+ * them agrees with its neighbours: none is a stray.
+ */
+static void bends_are_no_strays(void)
+{
+    static const double bend_ns_per_s2 = 30.0, noise_ns2 = 400.0;
+    struct track_sweep sweeps[SWEEPS];
+    double t_s[SWEEPS], offsets[SWEEPS], rest[SWEEPS], variance[SWEEPS], furthest = 0.0;
+    for (int k = 0; k < SWEEPS; k++) {
+        t_s[k] = 1.0 + 0.6 * k;
+        sweeps[k] = (struct track_sweep){t_s[k], noise_ns2, 0.0, k};
+        offsets[k] = 100.0 * t_s[k] + bend_ns_per_s2 * t_s[k] * t_s[k];
+    }
+    (void)ictusi_track_rests(t_s, SWEEPS, offsets, rest);
+    ictusi_track_unusual(sweeps, SWEEPS, offsets, variance);
+    for (int k = 0; k < SWEEPS; k++) {
+        const double ends = k == 0 || k == SWEEPS - 1 ? 2.0 : 1.0;
+        CHECK_NEAR(ictusi_track_apart(t_s, offsets, SWEEPS, k), ends * bend_ns_per_s2 * 0.36, 1e-9);
+        CHECK(variance[k] == 0.0);
+        furthest = fmax(furthest, fabs(rest[k]));
+    }
+    CHECK(furthest > 4.0 * sqrt(noise_ns2));
+}
+
+/*
+ * Where the walk is uncertain, the errors of several clocks are claimed with the tail that they
+ * share: 3.5 sigma contain 99.95 %. A single clock claims 95 % alone, and all claim the same now.
+ */
+static void clocks_share_a_tail(void)
+{
+    struct track one, several;
+    struct scene s;
+    double v[SWEEPS][SWEEPS] = {{0.0}};
+    scene_make(&s, SWEEPS, 1.0, 1.0, 0.0);
+    for (int k = 0; k < SWEEPS; k++) {
+        v[k][k] = s.sweeps[k].noise_ns2;
+    }
+    moments_beside_lines(&s, SWEEPS, v);
+    s.prior.clocks = 1.0;
+    REQUIRE(!ictusi_track_fit(s.sweeps, SWEEPS, s.sweeps[SWEEPS - 1].t_s, &s.prior, &one));
+    s.prior.clocks = 1.0 + 1e-9;
+    REQUIRE(!ictusi_track_fit(s.sweeps, SWEEPS, s.sweeps[SWEEPS - 1].t_s, &s.prior, &several));
+    const double ratio = several.walk / one.walk;
+    CHECK(ratio > 1.1 && ratio < 3.0);
+    CHECK_NEAR(several.wander[2] / one.wander[2], ratio * ratio, 1e-6);
+    CHECK_NEAR(several.noise[0] / one.noise[0], 1.0, 1e-6);
+    for (int k = 0; k < SWEEPS; k++) {
+        CHECK_NEAR(several.offset_row[k], one.offset_row[k], 1e-6);
+    }
+}
+
 int main(void)
 {
     strays_are_seen();
+    bends_are_no_strays();
+    clocks_share_a_tail();
     sweeps_keep_lines();
     sweeps_have_no_unit();
     two_sweeps_are_by_hand();
