@@ -296,7 +296,7 @@ static int64_t timeline_find_threshold(const struct timeline *timeline, size_t m
             durations[i] = timeline->slices[i].duration;
         }
         qsort(durations, timeline->slice_count, sizeof(*durations), timeline_compare_ns);
-        threshold = durations[timeline->slice_count - most] + 1;
+        threshold = durations[timeline->slice_count - most - 1] + 1;
     }
     free(durations);
     return threshold;
