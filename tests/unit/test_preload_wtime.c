@@ -127,6 +127,21 @@ static int init_behind(int *argc, char ***argv)
     return world.init_err;
 }
 
+static int init_thread_behind(int *argc, char ***argv, int required, int *provided)
+{
+    CHECK(!argc && !argv && required == 2);
+    *provided = 1;
+    return world.init_err;
+}
+
+/* Of Fortran's spellings this MPI has one. */
+static void attr_fortran_behind(const MPI_Fint *comm, const MPI_Fint *key, MPI_Aint *value,
+                                MPI_Fint *flag, MPI_Fint *ierror)
+{
+    CHECK(*comm == 1 && *key == 99 && value && flag);
+    *ierror = 12;
+}
+
 static int finalize_behind(void)
 {
     CHECK(MPI_Wtime() == 77.0 && world.freed == world.created);
@@ -170,6 +185,12 @@ void *__wrap_dlsym(void *handle, const char *name)
     }
     if (strcmp(plain, "MPI_Init") == 0) {
         *(int (**)(int *, char ***)) & found = init_behind;
+    } else if (strcmp(plain, "MPI_Init_thread") == 0) {
+        *(int (**)(int *, char ***, int, int *)) & found = init_thread_behind;
+    } else if (strcmp(name, "mpi_comm_get_attr_") == 0) {
+        *(attr_getter **)&found = attr_fortran_behind;
+    } else if (strcmp(name, "mpi_comm_get_attr__") == 0) {
+        return NULL;
     } else if (strcmp(plain, "MPI_Finalize") == 0) {
         *(int (**)(void)) & found = finalize_behind;
     } else if (strcmp(plain, "MPI_Barrier") == 0) {
@@ -341,11 +362,36 @@ static void attribute_says_so(void)
     end();
 }
 
+static void fortran_is_served(void)
+{
+    const MPI_Fint comm = 1, key = 99, required = 2;
+    MPI_Fint err = 99, flag = 0, provided = 0;
+    MPI_Aint value = 0;
+    resync_s = 0;
+    clock_runs();
+    mpi_init_(&err);
+    CHECK(err == MPI_SUCCESS && MPI_Wtime() == 0.0 && mpi_wtime_() == 0.0);
+    mpi_comm_get_attr_(&comm, &key, &value, &flag, &err);
+    CHECK(err == 12);
+    mpi_comm_get_attr__(&comm, &key, &value, &flag, &err);
+    CHECK(err == MPI_ERR_OTHER);
+    mpi_finalize_(&err);
+    CHECK(err == 6 && world.finals == 1 && world.freed == 1);
+    memset(&world, 0, sizeof world);
+    clock_runs();
+    world.init_err = 0;
+    mpi_init_thread_(&required, &provided, &err);
+    CHECK(err == MPI_SUCCESS && provided == 1 && world.created == 1);
+    CHECK(PMPI_Finalize() == 6 && world.freed == 1 && MPI_Wtime() == 77.0);
+    memset(&world, 0, sizeof world);
+}
+
 int main(void)
 {
     time_is_shown();
     clocks_are_synchronised_again();
     mistakes_end_the_job();
     attribute_says_so();
+    fortran_is_served();
     return check_result();
 }
