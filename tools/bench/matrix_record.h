@@ -23,8 +23,8 @@ struct matrix_launch {
  * places of the measured cells. assumed: the spread between launches where fewer than
  * TURNS_LAUNCHES_LEAST show it. earlier: the cells of --after; NULL: none. Errors: ICTUS_ERR_NOMEM.
  */
-int matrix_record_compare(struct matrix *matrix, struct matrix_launch *const *launches,
-                          size_t count, double assumed, const json_t *earlier);
+int matrix_record_compare(struct matrix *matrix, struct matrix_launch *const *list, size_t count,
+                          double assumed, const json_t *earlier);
 
 /* The object of a cell; a new reference, NULL when out of memory. turns: of its only launch, whose
  * rounds are told, and all samples if raw; NULL: of several. */
