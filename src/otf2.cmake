@@ -42,7 +42,7 @@ foreach(room IN LISTS ICTUS_OTF2_ROOMS)
 endforeach()
 set(map ${CMAKE_CURRENT_SOURCE_DIR}/libictus-otf2.map)
 # What libictus hides and these rooms use is compiled in; the static library takes it from libictus.a.
-add_library(ictus_otf2_shared SHARED ${otf2_objects} arrival/pattern.c core/bounds.c core/collective_op.c core/envelope.c core/idmap.c core/laplacian.c core/random.c core/smoother.c core/spec.c core/stats.c core/utf8.c)
+add_library(ictus_otf2_shared SHARED ${otf2_objects} arrival/pattern.c core/bounds.c core/collective_op.c core/envelope.c core/idmap.c core/laplacian.c core/operands.c core/random.c core/smoother.c core/spec.c core/stats.c core/utf8.c)
 target_include_directories(ictus_otf2_shared PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(ictus_otf2_shared PUBLIC ictus_shared)
 add_library(ictus_otf2_static STATIC ${otf2_objects})

@@ -44,14 +44,19 @@ struct ictus_arrivals {
     char operation[ICTUS_ARRIVALS_TEXT]; /**< its name in ictus bench, "allreduce" */
     char comm[ICTUS_ARRIVALS_TEXT];      /**< name of the communicator */
     uint64_t bytes;                      /**< of a block, as for the sizes of ictus bench */
-    int ranks;                           /**< members of the communicator */
-    int root;                            /**< rank of the root; -1: none, or it changes */
-    int64_t instances;                   /**< calls that were seen */
-    double duration_s;                   /**< median from the last arrival to the last exit */
-    double error_ns;    /**< half of the 95 % interval of an offset; median over the instances */
-    double spread_ns;   /**< largest offset of an instance; median over the instances */
-    double persistence; /**< share of the variance of the offsets that lies between ranks: 0:
-                             random order, 1: always the same order */
+    const char *datatype; /**< of the elements, as for ictus bench; NULL: not known, or it differs
+                               between calls; static */
+    const char *op;       /**< MPI's operator of a reduction, likewise; static */
+    int in_place;         /**< 1: a buffer is MPI_IN_PLACE; 0: none is; -1: not known, or it
+                               differs between calls */
+    int ranks;            /**< members of the communicator */
+    int root;             /**< rank of the root; -1: none, or it changes */
+    int64_t instances;    /**< calls that were seen */
+    double duration_s;    /**< median from the last arrival to the last exit */
+    double error_ns;      /**< half of the 95 % interval of an offset; median over the instances */
+    double spread_ns;     /**< largest offset of an instance; median over the instances */
+    double persistence;   /**< share of the variance of the offsets that lies between ranks: 0:
+                               random order, 1: always the same order */
     struct ictus_arrival_rank *rank; /**< by rank; owned by the pattern */
     int64_t recorded;                /**< rows of the table; 0: only the summary */
     int64_t *offsets_ns;             /**< recorded x ranks values, in the order of the calls;

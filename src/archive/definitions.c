@@ -156,6 +156,8 @@ static OTF2_CallbackCode definitions_on_attribute(void *data, OTF2_AttributeRef 
         err = ictusi_idmap_put(&trace->senders, self, 0, 1);
     } else if (type == OTF2_TYPE_UINT64 && strcmp(text, "ICTUS::TEAM_REGION") == 0) {
         err = ictusi_idmap_put(&trace->team_region, 0, 0, self);
+    } else if (type == OTF2_TYPE_UINT32 && strcmp(text, "ICTUS::OPERANDS") == 0) {
+        err = ictusi_idmap_put(&trace->operands, 0, 0, self);
     }
     return err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }

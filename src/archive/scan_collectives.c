@@ -77,6 +77,19 @@ static void collective_senders(const struct reading *r, const OTF2_AttributeList
     }
 }
 
+/* What the call was given, if the archive says so; else 0. */
+static uint32_t collective_operands(const struct reading *r, const OTF2_AttributeList *attributes)
+{
+    const int64_t attribute = ictusi_idmap_get(&r->scan->trace->operands, 0, 0);
+    uint32_t operands = 0;
+    if (attribute == IDMAP_NONE ||
+        OTF2_AttributeList_GetUint32(attributes, (OTF2_AttributeRef)attribute, &operands) !=
+            OTF2_SUCCESS) {
+        return 0;
+    }
+    return operands;
+}
+
 /*
  * The operation to assume. Within a neighbourhood collective, a record of an exchange states a
  * member's totals, like that of an Alltoallw: only neighbours exchanged data, and no archive says
@@ -145,6 +158,7 @@ static OTF2_CallbackCode scan_collectives_on_end(OTF2_LocationRef location, OTF2
                                    .root = root,
                                    .op = collective_meant(data, op),
                                    .class = POINT_COLLECTIVE,
+                                   .operands = collective_operands(data, attributes),
                                    .sent = sent,
                                    .received = received};
     collective_senders(data, attributes, &call);
@@ -215,7 +229,6 @@ static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_Ti
     struct reading *r = data;
     struct call *posted = ictusi_calls_take(&r->calls, request);
     (void)location;
-    (void)attributes;
     if (!posted || posted->kind != CALL_COLLECTIVE) {
         r->scan->counts->lone_ends++;
         return OTF2_CALLBACK_SUCCESS;
@@ -229,6 +242,7 @@ static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_Ti
     member->root = root;
     member->op = member->op == COLLECTIVE_ALLTOALLW ? COLLECTIVE_ALLTOALLW : op;
     member->class = POINT_COLLECTIVE;
+    member->operands = collective_operands(r, attributes);
     member->sent = sent;
     member->received = received;
     member->end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);

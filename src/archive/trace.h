@@ -100,6 +100,7 @@ struct trace {
     struct trace_places places;
     struct idmap team_region; /* 0 -> attribute that numbers a team's regions */
     struct idmap senders;     /* attributes that record from whom a process received */
+    struct idmap operands;    /* 0 -> attribute that records what a collective was given */
     struct trace_metrics metrics;
     uint64_t definitions;
     struct ictus_why *why; /* receives the first error of the OTF2 library */

@@ -181,7 +181,7 @@ void ictusi_archive_close(struct trace *trace)
         &trace->processes.index,  &trace->comms.index,       &trace->region_traits,
         &trace->places.attribute, &trace->places.region,     &trace->places.source,
         &trace->places.file,      &trace->places.line,       &trace->senders,
-        &trace->team_region,      &trace->region_neighbors};
+        &trace->team_region,      &trace->region_neighbors,  &trace->operands};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }

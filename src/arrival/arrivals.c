@@ -29,8 +29,12 @@ static void rank_forget(struct ictus_arrival_rank *rank)
  */
 int ictus_arrivals_init(struct ictus_arrivals *arrivals, int ranks, int64_t recorded)
 {
-    *arrivals = (struct ictus_arrivals){
-        .root = -1, .duration_s = NAN, .error_ns = NAN, .spread_ns = NAN, .persistence = NAN};
+    *arrivals = (struct ictus_arrivals){.in_place = -1,
+                                        .root = -1,
+                                        .duration_s = NAN,
+                                        .error_ns = NAN,
+                                        .spread_ns = NAN,
+                                        .persistence = NAN};
     if (ranks < 1 || recorded < 0) {
         return ICTUS_ERR_ARG;
     }

@@ -119,6 +119,9 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
         return NULL;
     }
     json_put(object, "root", a->root >= 0 ? json_integer(a->root) : json_null());
+    json_put(object, "datatype", a->datatype ? json_string(a->datatype) : json_null());
+    json_put(object, "op", a->op ? json_string(a->op) : json_null());
+    json_put(object, "in_place", a->in_place >= 0 ? json_boolean(a->in_place) : json_null());
     json_put(object, "duration_s", ictus_result_real(a->duration_s));
     json_put(object, "spread_ns", ictus_result_real(a->spread_ns));
     json_put(object, "error_ns", ictus_result_real(a->error_ns));

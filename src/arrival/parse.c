@@ -5,6 +5,8 @@
  * by row must have as many entries as there are ranks or rows.
  */
 #include "arrival/limits.h"
+#include "arrival/pattern.h"
+#include "core/operands.h"
 
 #include <ictus/arrivals.h>
 #include <ictus/result.h>
@@ -266,6 +268,19 @@ static int shape_parse(const json_t *object, const char *site, json_int_t *ranks
     return ICTUS_OK;
 }
 
+/* Names that ictus bench does not have count as unknown, so a pattern never says what cannot be. */
+static void operands_parse(const json_t *object, struct ictus_arrivals *a)
+{
+    const json_t *in_place = json_object_get(object, "in_place");
+    const enum operands_place known = json_is_true(in_place) ? OPERANDS_IN_PLACE : OPERANDS_APART;
+    const uint32_t names =
+        ictusi_operands_named(json_string_value(json_object_get(object, "datatype")),
+                              json_string_value(json_object_get(object, "op")));
+    ictusi_pattern_operands(
+        a, names | operands_make(OPERANDS_TYPE_UNKNOWN, OPERANDS_REDUCTION_UNKNOWN,
+                                 json_is_boolean(in_place) ? known : OPERANDS_PLACE_UNKNOWN));
+}
+
 /* The members that describe the pattern as a whole. */
 static void head_parse(const json_t *object, struct ictus_arrivals *a)
 {
@@ -282,6 +297,7 @@ static void head_parse(const json_t *object, struct ictus_arrivals *a)
      */
     const json_int_t rank = json_is_integer(root) ? json_integer_value(root) : -1;
     a->root = rank >= 0 && rank < ARRIVAL_RANKS_MAX ? (int)rank : -1;
+    operands_parse(object, a);
     a->instances = json_is_integer(instances) ? json_integer_value(instances) : a->recorded;
     a->duration_s = real_parse(json_object_get(object, "duration_s"));
     a->spread_ns = real_parse(json_object_get(object, "spread_ns"));

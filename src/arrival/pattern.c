@@ -2,6 +2,7 @@
 /* The names and sizes of patterns. */
 #include "arrival/pattern.h"
 
+#include "core/operands.h"
 #include "core/utf8.h"
 
 #include <ctype.h>
@@ -83,6 +84,14 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
     ictusi_utf8_mend(a->call);
     ictusi_utf8_mend(a->operation);
     ictusi_utf8_mend(a->comm);
+}
+
+void ictusi_pattern_operands(struct ictus_arrivals *a, uint32_t operands)
+{
+    const enum operands_place place = operands_place(operands);
+    a->datatype = ictusi_operands_datatype(operands);
+    a->op = ictusi_operands_reduction(operands);
+    a->in_place = place == OPERANDS_PLACE_UNKNOWN ? -1 : place == OPERANDS_IN_PLACE;
 }
 
 /*

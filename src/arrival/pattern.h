@@ -43,6 +43,9 @@ void ictusi_pattern_operation(const char *call, enum collective_op op, char *tex
 void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const char *call,
                              enum collective_op op, const char *comm);
 
+/* Name the datatype, operator and place (core/operands.h) that all calls have in common. */
+void ictusi_pattern_operands(struct ictus_arrivals *a, uint32_t operands);
+
 /* What a list of patterns is made from, by index. */
 struct pattern_source {
     const void *self;

@@ -91,8 +91,9 @@ struct collective_call {
     uint32_t begin, end; /* points */
     uint32_t location, comm, root;
     uint8_t op, class;
-    bool told;        /* whether it is recorded from whom this member received, */
-    uint32_t senders; /* and from how many others */
+    bool told;         /* whether it is recorded from whom this member received, */
+    uint32_t senders;  /* and from how many others */
+    uint32_t operands; /* as in core/operands.h */
     uint64_t sent, received;
 };
 

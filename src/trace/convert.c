@@ -2,6 +2,7 @@
 /* Reads a thread's records and writes OTF2 events. */
 #include "trace/convert.h"
 
+#include "trace/convert_collectives.h"
 #include "trace/convert_files.h"
 #include "trace/convert_windows.h"
 
@@ -26,7 +27,7 @@ struct call {
     unsigned region;
     enum { PLAIN, COLLECTIVE, FENCE } kind;
     unsigned op; /* or the window */
-    uint32_t root, comm;
+    uint32_t root, comm, operands;
     uint64_t sent, received;
     const uint64_t *senders; /* the record of the ranks that data came from, or NULL */
 };
@@ -105,33 +106,24 @@ static uint32_t region_of(struct walk *k, unsigned region)
     return ictusi_unify_map_get(k->c->map, MAP_REGION, region - REGION_USER);
 }
 
-/*
- * The attributes that list the ranks data came from, 64 ranks each; those without any rank are left
- * out. The list is cleared when its event is written.
- */
-static OTF2_AttributeList *convert_with_senders(struct walk *k, const uint64_t *record)
+static OTF2_AttributeList *convert_collective(struct walk *k, const uint64_t *senders,
+                                              uint32_t operands)
 {
-    const unsigned words = record ? record_words(*record) - 1 : 0;
-    for (unsigned i = 0; i < words && i < SENDERS_WORDS_MAX; i++) {
-        OTF2_AttributeValue value;
-        value.uint64 = record[1 + i];
-        if ((i == 0 || value.uint64) &&
-            OTF2_AttributeList_AddAttribute(k->attributes, ATTRIBUTE_SENDERS + i, OTF2_TYPE_UINT64,
-                                            value) != OTF2_SUCCESS) {
-            k->failed = OTF2_ERROR_MEM_ALLOC_FAILED;
-        }
+    if (!ictusi_convert_senders(k->attributes, senders) ||
+        !ictusi_convert_operands(k->attributes, operands)) {
+        k->failed = OTF2_ERROR_MEM_ALLOC_FAILED;
     }
-    return words ? k->attributes : NULL;
+    return k->attributes;
 }
 
 /* A fence ends like a barrier on the window that also orders its memory. */
 static void convert_write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
-        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(k->w, convert_with_senders(k, call->senders),
-                                                      k->leave_time, (OTF2_CollectiveOp)call->op,
-                                                      convert_comm_of(k, call->comm), call->root,
-                                                      call->sent, call->received));
+        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(
+                          k->w, convert_collective(k, call->senders, call->operands), k->leave_time,
+                          (OTF2_CollectiveOp)call->op, convert_comm_of(k, call->comm), call->root,
+                          call->sent, call->received));
     } else if (call->kind == FENCE) {
         walk_wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
                           k->w, NULL, k->leave_time, OTF2_COLLECTIVE_OP_BARRIER,
@@ -361,7 +353,7 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
         break;
     case RECORD_ICOLL:
         walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(
-                          k->w, convert_with_senders(k, k->senders), at, p[1]));
+                          k->w, convert_collective(k, k->senders, 0), at, p[1]));
         break;
     case RECORD_COLL:
         if (k->depth > 0) {
@@ -371,6 +363,7 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
                                   .op = record_small(head),
                                   .root = record_value(head),
                                   .comm = (uint32_t)p[1],
+                                  .operands = (uint32_t)(p[1] >> 32),
                                   .sent = p[2],
                                   .received = p[3],
                                   .senders = k->senders};
@@ -420,10 +413,10 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
         walk_wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
         break;
     case RECORD_ICOLL_DONE:
-        walk_wrote(k,
-                   OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                       k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
-                       convert_comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                          k->w, convert_collective(k, NULL, (uint32_t)(p[1] >> 32)), at,
+                          (OTF2_CollectiveOp)record_small(head), convert_comm_of(k, (uint32_t)p[1]),
+                          record_value(head), p[2], p[3], p[4]));
         break;
     default:
         walk_post_window(k, p, head, at);

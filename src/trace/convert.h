@@ -37,13 +37,15 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
  * The attributes that ictus defines. CALL_SITE: of a call's enter, the place it was made from.
  * SENDERS: of the record of a collective or of its request, one bit per rank that this process
  * received from, 64 ranks each. OFFSET: of an operation on a file, its first byte in the file.
- * TEAM_REGION: of a thread that begins in a team, the number of the team's region.
+ * TEAM_REGION: of a thread that begins in a team, the number of the team's region. OPERANDS: of the
+ * record of a collective's end, its datatype, operator and place (core/operands.h).
  */
 enum {
     ATTRIBUTE_CALL_SITE = 0,
     ATTRIBUTE_OFFSET = 1,
     ATTRIBUTE_TEAM_REGION = 2,
-    ATTRIBUTE_SENDERS = 3 /* several attributes, numbered from here; so it is the last */
+    ATTRIBUTE_OPERANDS = 3,
+    ATTRIBUTE_SENDERS = 4 /* several attributes, numbered from here; so it is the last */
 };
 
 /*

@@ -4,6 +4,7 @@
 
 #include "arrival/limits.h"
 #include "arrival/pattern.h"
+#include "core/operands.h"
 #include "tracer/functions.h"
 #include "tracer/ops.h"
 
@@ -24,6 +25,7 @@ static const double two_sided = 1.96; /* standard deviations of 95 % */
 struct pattern {
     char site[ICTUS_ARRIVALS_TEXT];
     uint32_t comm, function, root, place;
+    uint32_t operands; /* what all instances have in common */
     uint8_t op;
     bool one_place; /* all calls of rank 0 are counted at one place, in order */
     uint64_t index; /* index there of the latest call */
@@ -192,6 +194,7 @@ static uint32_t tallies_add_place(struct tallies *t, int process, const struct t
         .sent = site->sent,
         .received = site->received,
         .root = (uint32_t)site->root,
+        .operands = (uint32_t)site->operands,
         .pattern = UINT32_MAX,
     };
     const bool known = place.comm < t->unified->comm_keys.count && place.rank != UINT32_MAX &&
@@ -331,11 +334,13 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
 {
     struct tallied_place *place = &j->t->places[parts[0].place];
     struct traffic_sums sums = {0};
+    uint32_t operands = place->operands;
     int64_t first = parts[0].enter;
     int64_t last = first;
     for (uint32_t i = 0; i < n; i++) {
         const struct tallied_place *member = &j->t->places[parts[i].place];
         ictusi_pattern_traffic_add(&sums, member->sent, member->received);
+        operands = ictusi_operands_join(operands, member->operands);
         first = parts[i].enter < first ? parts[i].enter : first;
         last = parts[i].enter > last ? parts[i].enter : last;
     }
@@ -343,6 +348,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
                              .function = place->function,
                              .root = place->root,
                              .place = parts[0].place,
+                             .operands = operands,
                              .op = place->op,
                              .one_place = true,
                              .bytes = ictusi_pattern_bytes(place->op, &sums, n)};
@@ -356,6 +362,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
                          parts[0].index > pattern->index && parts[0].index <= INT64_MAX;
     pattern->index = parts[0].index;
     pattern->root = pattern->root == place->root ? place->root : ROOT_NONE;
+    pattern->operands = ictusi_operands_common(pattern->operands, operands);
     pattern->spread += (double)(last - first);
     pattern->count++;
     /* sizes that only other members distinguish are counted once */
@@ -504,6 +511,7 @@ static int tallies_pattern_make(const void *self, size_t at, struct ictus_arriva
     ictusi_pattern_describe(a, p->site, call, p->op, comm->name);
     a->bytes = p->bytes;
     a->root = collective_is_rooted(p->op) && p->root < (uint32_t)a->ranks ? (int)p->root : -1;
+    ictusi_pattern_operands(a, p->operands);
     a->instances = (int64_t)p->calls > rows ? (int64_t)p->calls : rows;
     int64_t row = 0;
     for (uint64_t i = 0; i < p->count && row < rows; i++) {

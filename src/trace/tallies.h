@@ -27,7 +27,7 @@ struct tallied_place {
     uint8_t op;
     uint32_t process, comm, symbol; /* unified numbers; symbol KEYMAP_NONE: unknown */
     uint32_t rank;                  /* in the communicator */
-    uint32_t root, pattern;
+    uint32_t root, operands, pattern;
 };
 
 struct tallies {

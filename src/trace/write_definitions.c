@@ -166,8 +166,8 @@ static void sites_write(struct writing *g)
 }
 
 /*
- * The position of an operation in a file, and the number that distinguishes the regions of an
- * OpenMP team.
+ * The position of an operation in a file, the number that distinguishes the regions of an OpenMP
+ * team, and what a collective was given.
  */
 static void numbers_write(struct writing *g)
 {
@@ -179,6 +179,11 @@ static void numbers_write(struct writing *g)
                        g->w, ATTRIBUTE_TEAM_REGION, string_write(g, "ICTUS::TEAM_REGION"),
                        string_write(g, "which region of its team the thread begins"),
                        OTF2_TYPE_UINT64));
+    write_check(g,
+                OTF2_GlobalDefWriter_WriteAttribute(
+                    g->w, ATTRIBUTE_OPERANDS, string_write(g, "ICTUS::OPERANDS"),
+                    string_write(g, "the datatype, operator and place of a collective's buffers"),
+                    OTF2_TYPE_UINT32));
 }
 
 static void teams_write(struct writing *g)

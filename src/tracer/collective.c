@@ -8,6 +8,8 @@
  */
 #include "tracer/collective.h"
 
+#include "tracer/operands.h"
+
 #include <string.h>
 
 struct traffic {
@@ -282,6 +284,35 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 }
 
 /*
+ * The datatype that MPI looks at in this process: that of the buffer that is not in place, and of
+ * a scatter that of the receiving side, since only the root's sending side is significant. In the
+ * group of an inter-communicator's root, that is none.
+ */
+static MPI_Datatype coll_type(enum coll_op op, const struct coll_args *a)
+{
+    const bool away = a->root == MPI_ROOT || a->root == MPI_PROC_NULL;
+    if (op_is_rooted(op) && away) {
+        return MPI_DATATYPE_NULL;
+    }
+    if (op == COLL_SCATTER || op == COLL_SCATTERV) {
+        return collective_in_place(a->recvbuf) ? a->sendtype : a->recvtype;
+    }
+    return collective_in_place(a->sendbuf) && a->recvtype != MPI_DATATYPE_NULL ? a->recvtype
+                                                                               : a->sendtype;
+}
+
+/* What whoever repeats the call has to know of its arguments. */
+static uint32_t coll_operands(struct recorder *r, enum coll_op op, const struct coll_args *a)
+{
+    if (op == COLL_BARRIER) {
+        return 0;
+    }
+    const bool in_place = collective_in_place(a->sendbuf) || collective_in_place(a->recvbuf);
+    return operands_make(trace_type_number(r, coll_type(op, a)), ictusi_tracer_reduction(a->op),
+                         in_place ? OPERANDS_IN_PLACE : OPERANDS_APART);
+}
+
+/*
  * Record who sends to this process. The totals of an Alltoallv do not show that, but the counts
  * passed to MPI do. They become a record before that of the call, with one bit per rank, 64 ranks
  * per word, lowest first. What a process sends to itself is left out. The words are written before
@@ -334,7 +365,7 @@ static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
 {
     return c->what == what && c->comm == comm && c->sendcount == a->sendcount &&
            c->recvcount == a->recvcount && c->sendtype == a->sendtype &&
-           c->recvtype == a->recvtype && c->root_given == a->root &&
+           c->recvtype == a->recvtype && c->root_given == a->root && c->op == a->op &&
            c->comm_epoch == atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed) &&
            c->type_epoch == atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed);
 }
@@ -363,10 +394,12 @@ static void coll_count(struct recorder *r, enum coll_op op, MPI_Comm comm,
         .recvtype = a->recvtype,
         .sendcount = a->sendcount,
         .recvcount = a->recvcount,
+        .op = a->op,
         .comm_epoch = atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed),
         .type_epoch = atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed),
         .root_given = a->root,
         .root = root_of(op, a),
+        .operands = coll_operands(r, op, a),
         .info = trace_comm(r, comm),
     };
     if (!c->info || c->info->foreign) {
@@ -390,7 +423,8 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
     if (info && !info->foreign) {
         const struct traffic t = coll_measure(r, op, info, args);
         collective_note_senders(r, op, info, args);
-        recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
+        recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args),
+                      coll_word(info, coll_operands(r, op, args)), (uint64_t)t.sent,
                       (uint64_t)t.received);
     }
 }
@@ -420,6 +454,7 @@ struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_o
         const struct traffic t = coll_measure(r, op, info, args);
         request.comm = info;
         request.root = root_of(op, args);
+        request.operands = coll_operands(r, op, args);
         request.sent = (uint64_t)t.sent;
         request.received = (uint64_t)t.received;
         collective_note_senders(r, op, info, args);

@@ -30,6 +30,7 @@ struct coll_args {
     const MPI_Datatype *sendtypes, *recvtypes;
     bool typed; /* one datatype per count */
     int root;
+    MPI_Op op;
 };
 
 void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,

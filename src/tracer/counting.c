@@ -2,6 +2,7 @@
 /* Statistics of collectives: adds the calls that a thread has left or begun to the tally. */
 #include "tracer/counting.h"
 
+#include "core/operands.h"
 #include "tracer/requests.h"
 
 /* Whether the bytes differ between members and calls, and so do not distinguish patterns. */
@@ -36,10 +37,12 @@ static struct tally_site *call_site(struct recorder *r, const struct counted *c)
     }
     if (site->calls == 0) {
         site->root = c->root;
+        site->operands = c->operands;
         site->sent = c->sent;
         site->received = c->received;
     }
     site->root = site->root == c->root ? site->root : ROOT_NONE;
+    site->operands = ictusi_operands_common((uint32_t)site->operands, c->operands);
     return site;
 }
 
@@ -86,6 +89,7 @@ void ictusi_tracer_count_icoll(struct recorder *r, const struct trace_request *m
     if (made->comm) {
         struct counted c = {.what = tally_what(0, (uint8_t)made->peer),
                             .root = made->root,
+                            .operands = made->operands,
                             .sent = made->sent,
                             .received = made->received,
                             .info = r->comm_info};

@@ -22,10 +22,11 @@ struct counted {
     MPI_Comm comm;
     MPI_Datatype sendtype, recvtype;
     int64_t sendcount, recvcount;
+    MPI_Op op;
     uint64_t comm_epoch, type_epoch;
     int root_given;
     /* What follows from the arguments. */
-    uint32_t root;
+    uint32_t root, operands;
     uint64_t sent, received;
     struct trace_comm *info;
     struct tally_site *site; /* NULL if it has not been looked up yet, or if there was no room */

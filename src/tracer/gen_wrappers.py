@@ -126,13 +126,13 @@ COLL_FIELDS = {
     "sendcounts": ".sendcounts = {sendcounts, sizeof(*sendcounts)}",
     "recvcounts": ".recvcounts = {recvcounts, sizeof(*recvcounts)}",
     "sendtypes": ".sendtypes = sendtypes", "recvtypes": ".recvtypes = recvtypes, .typed = true",
-    "root": ".root = root",
+    "root": ".root = root", "op": ".op = op",
 }
 
 
 COLL_DEFAULTS = {
     "sendbuf": "NULL", "recvbuf": "NULL", "sendcount": "0", "recvcount": "0", "sendtype": "MPI_DATATYPE_NULL",
-    "recvtype": "MPI_DATATYPE_NULL", "sendtypes": "NULL", "recvtypes": "NULL", "root": "0", "sendcounts": "{NULL, 0}",
+    "recvtype": "MPI_DATATYPE_NULL", "sendtypes": "NULL", "recvtypes": "NULL", "root": "0", "op": "MPI_OP_NULL", "sendcounts": "{NULL, 0}",
     "recvcounts": "{NULL, 0}", "typed": "false",
 }
 

@@ -30,9 +30,10 @@ enum record_kind {
     RECORD_REFUSED, /* as CALL; MPI refused it, so what its "pre" records describe did not happen */
     RECORD_TIMED,   /* end of the timed kinds */
     /* pre */
-    RECORD_SEND,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
-    RECORD_ISEND,      /* as SEND; word 3 = request */
-    RECORD_COLL,       /* small = op, value = root; word 1 = comm; 2 = sent; 3 = received */
+    RECORD_SEND,  /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
+    RECORD_ISEND, /* as SEND; word 3 = request */
+    /* small = op, value = root; word 1 = operands << 32 | comm; 2 = sent; 3 = received */
+    RECORD_COLL,
     RECORD_RMA_PUT,    /* small = window, value = target; word 1 = bytes; 2 = match */
     RECORD_RMA_GET,    /* the same */
     RECORD_RMA_ATOMIC, /* small = window, value = target; 1 = type << 32; 2 = sent; 3 = got; 4 =

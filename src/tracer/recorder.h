@@ -68,6 +68,10 @@ struct recorder {
     MPI_Datatype type;
     uint64_t type_epoch;
     int64_t type_bytes;
+    /* The last datatype whose number was looked up, and the number (core/operands.h). */
+    MPI_Datatype numbered;
+    uint64_t numbered_epoch;
+    uint8_t number;
     /* A flush to be recorded before the next timed record. */
     uint64_t flush_from, flush_ticks;
     uint64_t last_sample; /* ticks of the last metric sample */

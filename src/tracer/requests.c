@@ -2,6 +2,7 @@
 /* Tracks requests from the call that makes them to the one that completes them. */
 #include "tracer/requests.h"
 
+#include "tracer/operands.h"
 #include "tracer/p2p.h"
 
 #include <stdlib.h>
@@ -75,7 +76,8 @@ static void record_done(struct recorder *r, const struct trace_request *request,
                       request->id);
     } else if (request->kind == REQUEST_COLL) {
         recorder_put4(r, RECORD_ICOLL_DONE, (unsigned)request->peer, request->root,
-                      request->comm->id, request->sent, request->received, request->id);
+                      coll_word(request->comm, request->operands), request->sent, request->received,
+                      request->id);
     } else if (request->kind == REQUEST_NEIGHBORS) {
         ictusi_tracer_exchange_done(r, request);
     } else if (request->kind == REQUEST_FILE) {

@@ -30,8 +30,9 @@ struct trace_request {
     bool cancelled;
     bool asked; /* peer and tag are those requested; negative: any */
     int32_t tag;
-    int32_t peer;  /* of a collective: the operation */
-    uint32_t root; /* of a collective; of an operation on a file: the file's number */
+    int32_t peer;      /* of a collective: the operation */
+    uint32_t root;     /* of a collective; of an operation on a file: the file's number */
+    uint32_t operands; /* of a collective, as in core/operands.h */
     union {
         struct {
             uint64_t sent, received;

@@ -52,6 +52,7 @@ struct tally_site {
     struct tally_key key;
     uint64_t sent, received; /* in the first call */
     uint64_t root;           /* of all calls, or ROOT_NONE */
+    uint64_t operands;       /* what all calls have in common of core/operands.h */
     uint64_t calls;          /* so far */
     uint64_t level;          /* the least height that is kept */
     uint64_t kept;           /* rows in use */

@@ -7,6 +7,7 @@
  */
 #include "arrival/limits.h"
 #include "arrival/pattern.h"
+#include "core/operands.h"
 #include "waits/analysis.h"
 
 #include <ictus/text.h>
@@ -40,6 +41,7 @@ struct subject {
     uint8_t op;
     bool pending; /* nonblocking, or persistent */
     uint64_t bytes;
+    uint32_t operands; /* what all instances have in common */
     int64_t instances;
     uint64_t first; /* index of its first occasion */
     double spread;  /* sum over the instances, ticks */
@@ -165,6 +167,15 @@ static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
     return ictusi_pattern_bytes(parts[0].meeting->op, &sums, n);
 }
 
+static uint32_t occasion_operands(const struct part *parts, uint32_t n)
+{
+    uint32_t operands = parts[0].meeting->operands;
+    for (uint32_t i = 1; i < n; i++) {
+        operands = ictusi_operands_join(operands, parts[i].meeting->operands);
+    }
+    return operands;
+}
+
 /* Sort by pattern, and within a pattern by time. */
 static int arrivals_by_pattern(const void *a, const void *b)
 {
@@ -276,7 +287,8 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
                         .root = parts[0].meeting->root,
                         .op = parts[0].meeting->op,
                         .pending = meeting_is_pending(parts[0].meeting),
-                        .bytes = occasion_bytes(parts, n)};
+                        .bytes = occasion_bytes(parts, n),
+                        .operands = occasion_operands(parts, n)};
     subject_place(x, s.path, s.site, sizeof s.site - 16);
     const uint32_t pattern = subject_at(x, &s);
     if (pattern == UINT32_MAX) {
@@ -284,6 +296,7 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
     }
     struct subject *subject = &x->subjects[pattern];
     subject->root = subject->root == s.root ? s.root : COLLECTIVE_ROOT_NONE;
+    subject->operands = ictusi_operands_common(subject->operands, s.operands);
     subject->spread += (double)spread;
     subject->instances++;
     x->occasions[x->occasion_count++] = (struct occasion){parts, pattern};
@@ -377,6 +390,7 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     a->bytes = s->bytes;
     a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;
     a->instances = s->instances;
+    ictusi_pattern_operands(a, s->operands);
 }
 
 /*

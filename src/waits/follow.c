@@ -307,6 +307,7 @@ static int follow_meet(struct follower *f, const struct collective_call *call)
                              .root = call->root,
                              .sent = call->sent,
                              .received = call->received,
+                             .operands = call->operands,
                              .op = call->op};
     }
     return err;

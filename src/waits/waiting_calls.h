@@ -55,6 +55,7 @@ struct meeting {
     uint32_t begin;
     uint32_t location, comm, root; /* index; as recorded */
     uint64_t sent, received;       /* bytes, as recorded */
+    uint32_t operands;             /* as in core/operands.h */
     uint8_t op;                    /* enum collective_op */
 };
 

@@ -5,11 +5,11 @@
  * turn, on a duplicate of the communicator, and what else a program may do beside: MPI_Iallreduce,
  * point-to-point messages, communicators of one process, a call that is refused, muted calls.
  *
- * arrive ROUNDS [wait FILE | kill FILE | threads | sites]: "wait" goes on until FILE exists, "kill"
- * has all end by SIGKILL after the rounds and what rank 0 prints in FILE, since a launcher whose
- * job is killed passes no more on, "threads" works on a communicator of its own in a second
- * thread, "sites" calls with more sizes than there is room for. Rank 0 prints the lines of its
- * calls, and when each came late.
+ * arrive ROUNDS [wait FILE | kill FILE | threads | sites | operands]: "wait" goes on until FILE
+ * exists, "kill" has all end by SIGKILL after the rounds and what rank 0 prints in FILE, since a
+ * launcher whose job is killed passes no more on, "threads" works on a communicator of its own in a
+ * second thread, "sites" calls with more sizes than there is room for, "operands" with several
+ * datatypes, operators and buffers. Rank 0 prints the lines of its calls, and when each came late.
  */
 #include <mpi.h>
 
@@ -130,6 +130,52 @@ static void work_in_sizes(MPI_Comm comm)
     }
 }
 
+static void take_first(void *in, void *out, int *count, MPI_Datatype *type)
+{
+    (void)in;
+    (void)out;
+    (void)count;
+    (void)type;
+}
+
+/* The last place calls with another datatype and operator each time. */
+static void work_with_operands(MPI_Comm comm)
+{
+    int in[64] = {0};
+    int out[64] = {0};
+    const int root = own_rank == 0;
+    MPI_Datatype pair = MPI_DATATYPE_NULL;
+    MPI_Op own = MPI_OP_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Op_create(take_first, 1, &own);
+    /* clang-format off */
+    MPI_Allreduce(MPI_IN_PLACE, out, 2, MPI_INT, MPI_MAX, comm); SAID("max", 0);
+    MPI_Gather(root ? MPI_IN_PLACE : in, 1, MPI_INT, out, 1, MPI_INT, 0, comm); SAID("gather", 0);
+    MPI_Scatter(out, 1, MPI_INT, root ? MPI_IN_PLACE : in, 1, MPI_INT, 0, comm); SAID("scatter", 0);
+    MPI_Reduce(in, out, 1, MPI_INT, own, 0, comm); SAID("own", 0);
+    MPI_Bcast(in, 1, pair, 0, comm); SAID("pair", 0);
+    MPI_Iallreduce(in, out, 4, MPI_FLOAT, MPI_MIN, comm, &request); SAID("min", 0);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++) {
+        MPI_Allreduce(in, out, 2, i ? MPI_INT : MPI_FLOAT, i ? MPI_MIN : MPI_SUM, comm); SAID("both", i);
+    }
+    /* clang-format on */
+    MPI_Op_free(&own);
+    MPI_Type_free(&pair);
+}
+
+static void work_aside_from_rounds(const char *what, MPI_Comm comm)
+{
+    if (strcmp(what, "sites") == 0) {
+        work_in_sizes(comm);
+    }
+    if (strcmp(what, "operands") == 0) {
+        work_with_operands(comm);
+    }
+}
+
 static int keep_on(const char *path)
 {
     int go = access(path, F_OK) != 0;
@@ -158,9 +204,7 @@ int main(int argc, char **argv)
     if (threads && provided == MPI_THREAD_MULTIPLE) {
         work_in_threads(comm);
     }
-    if (strcmp(what, "sites") == 0) {
-        work_in_sizes(comm);
-    }
+    work_aside_from_rounds(what, comm);
     print_truth();
     (void)fflush(stdout);
     if (strcmp(what, "kill") == 0) {

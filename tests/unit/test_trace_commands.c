@@ -194,6 +194,8 @@ static void sites_fill(struct ictus_arrivals_list *list)
         (void)snprintf(a->operation, sizeof a->operation, "bcast");
         (void)snprintf(a->comm, sizeof a->comm, i ? "other" : "world");
         a->bytes = 1024;
+        a->datatype = "int";
+        a->in_place = i == 1;
         a->instances = 10;
         a->duration_s = 2.5e-6;
         a->error_ns = i ? 9000 : 50;
@@ -436,7 +438,7 @@ static void arrivals_are_told(void)
             "   1   1.000 0.011     0.301  0.101   0.501   90.0        0.25\n"
             "   2   2.000 0.012     0.302  0.102   0.502    5.0        0.50\n",
             "\nreplay: mpirun -n 3 ictus bench --ops=bcast --sizes=1024 "
-            "--arrival=file:patterns,site=late\n");
+            "--datatype=int --arrival=file:patterns,site=late\n");
     CHECK_STR(errors, "ictus arrivals: left out: 1 instances without all members or with more than "
                       "an hour between them, 2 not recorded whole, 0 calls on "
                       "inter-communicators\n");

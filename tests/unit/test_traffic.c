@@ -61,7 +61,8 @@ static const uint64_t *call_noted(enum coll_op op, struct trace_comm *comm,
     CHECK(record + record_words(*record) == r.pos);
     const struct trace_request request = ictusi_tracer_icoll_request(&r, op, MPI_COMM_WORLD, args);
     CHECK(request.kind == REQUEST_COLL && request.peer == (int)op && request.comm == comm);
-    CHECK(request.root == record_value(*record) && record[1] == comm->id);
+    CHECK(request.root == record_value(*record) && (uint32_t)record[1] == comm->id);
+    CHECK(request.operands == record[1] >> 32);
     CHECK(request.sent == record[record_words(*record) - 2]);
     CHECK(request.received == record[record_words(*record) - 1]);
     return record;
@@ -99,6 +100,52 @@ static struct coll_args args_of(int root)
         .recvcounts = {counts_in, sizeof(int)},
         .root = root,
     };
+}
+
+static void given(enum coll_op op, const struct coll_args *args, enum operands_type type,
+                  enum operands_reduction reduction, enum operands_place place)
+{
+    struct trace_comm comm = {.id = 5, .rank = 0, .size = RANKS, .remote = -1};
+    CHECK(call_noted(op, &comm, args)[1] >> 32 == operands_make(type, reduction, place));
+}
+
+/* A side that MPI ignores in this process says nothing; its datatype may not even be one. */
+static void operands_are_recorded(void)
+{
+    struct coll_args args = args_of(0);
+    given(COLL_BCAST, &args, OPERANDS_INT, 0, OPERANDS_APART);
+    given(COLL_SCATTER, &args, OPERANDS_CHAR, 0, OPERANDS_APART);
+    given(COLL_ALLTOALLV, &args, OPERANDS_INT, 0, OPERANDS_APART);
+    given(COLL_BARRIER, &args, 0, 0, 0);
+    args.recvbuf = MPI_IN_PLACE;
+    given(COLL_SCATTERV, &args, OPERANDS_INT, 0, OPERANDS_IN_PLACE);
+    args = args_of(0);
+    args.sendbuf = MPI_IN_PLACE;
+    given(COLL_GATHER, &args, OPERANDS_CHAR, 0, OPERANDS_IN_PLACE);
+    args = (struct coll_args){.sendbuf = buffers, .sendtype = MPI_DOUBLE, .op = MPI_MAXLOC};
+    args.recvtype = MPI_DATATYPE_NULL;
+    given(COLL_ALLREDUCE, &args, OPERANDS_DOUBLE, OPERANDS_MAXLOC, OPERANDS_APART);
+    args.sendbuf = MPI_IN_PLACE;
+    args.op = MPI_OP_NULL;
+    given(COLL_REDUCE, &args, OPERANDS_DOUBLE, 0, OPERANDS_IN_PLACE);
+    args.root = MPI_ROOT;
+    given(COLL_REDUCE, &args, 0, 0, OPERANDS_IN_PLACE);
+    args.root = 0;
+    args.sendtype = MPI_DATATYPE_NULL;
+    given(COLL_ALLREDUCE, &args, 0, 0, OPERANDS_IN_PLACE);
+}
+
+/* The number is remembered until types are made or freed. */
+static void types_are_looked_up_anew(void)
+{
+    struct recorder r = {.pos = window};
+    CHECK(trace_type_number(&r, MPI_FLOAT) == OPERANDS_FLOAT && r.numbered == MPI_FLOAT);
+    r.number = OPERANDS_BOOL;
+    CHECK(trace_type_number(&r, MPI_FLOAT) == OPERANDS_BOOL);
+    atomic_fetch_add(&ictusi_tracer.type_epoch, 1);
+    CHECK(trace_type_number(&r, MPI_FLOAT) == OPERANDS_FLOAT);
+    CHECK(trace_type_number(&r, MPI_DATATYPE_NULL) == OPERANDS_TYPE_UNKNOWN);
+    CHECK(trace_type_number(&r, MPI_UNSIGNED_LONG_LONG) == OPERANDS_UINT64);
 }
 
 static void rooted_ones(void)
@@ -343,6 +390,8 @@ static void calls_are_recognised(void)
 int main(void)
 {
     calls_are_recognised();
+    operands_are_recorded();
+    types_are_looked_up_anew();
     rooted_ones();
     rooted_between_groups();
     all_to_all();

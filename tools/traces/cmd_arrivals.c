@@ -150,8 +150,10 @@ static void arrivals_print_replay(const struct ictus_arrivals *a, const char *fi
 {
     if (file && a->operation[0] && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
         printf("\nreplay: mpirun -n %d ictus bench --ops=%s --sizes=%" PRIu64
-               " --arrival=file:%s,site=%s\n",
-               a->ranks, a->operation, a->bytes, file, a->site);
+               "%s%s%s%s%s --arrival=file:%s,site=%s\n",
+               a->ranks, a->operation, a->bytes, a->datatype ? " --datatype=" : "",
+               a->datatype ? a->datatype : "", a->op ? " --op=" : "", a->op ? a->op : "",
+               a->in_place == 1 ? " --in-place" : "", file, a->site);
     }
 }
 
