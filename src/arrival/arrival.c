@@ -141,6 +141,7 @@ struct arrival_options {
     double gap_s;
     int64_t rank;
     int64_t seed;
+    int64_t footprint;
     double scale;
     bool draw;
     struct spec_text path, site;
@@ -148,12 +149,19 @@ struct arrival_options {
 
 #define AT(member) offsetof(struct arrival_options, member)
 
+/*
+ * 16 MiB: larger than a core's private caches. Whether it fits into the shared one matters little.
+ */
+static const char footprint_usual[] = "16777216";
+
 static const struct spec_param shape_params[] = {
     {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL,
      "time between the first and the last process"},
     {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the rank that is late, or early"},
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is random"},
     {"gap", SPEC_SECONDS, AT(gap_s), "0", 0, 10, NULL, "computation before each arrival"},
+    {"footprint", SPEC_INT, AT(footprint), footprint_usual, 64, 1 << 30, NULL,
+     "bytes that the computation touches"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const struct spec_param file_params[] = {
@@ -165,6 +173,8 @@ static const struct spec_param file_params[] = {
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is drawn"},
     {"gap", SPEC_SECONDS, AT(gap_s), "-1", -1, 10, NULL,
      "computation before each arrival; -1: as recorded"},
+    {"footprint", SPEC_INT, AT(footprint), footprint_usual, 64, 1 << 30, NULL,
+     "bytes that the computation touches"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /*
@@ -258,6 +268,7 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     if (err) {
         return err;
     }
+    a->footprint = o.footprint;
     if (file) {
         return arrival_read_file(a, &o, why);
     }

@@ -24,6 +24,7 @@ struct arrival {
     uint64_t seed;
     struct replay_track track; /* from a file, by instance; owned */
     int64_t gap_ns;            /* of a shape: all compute this long before they arrive */
+    int64_t footprint;         /* bytes that the computation touches */
     int ranks;                 /* of a file: the number of ranks of the pattern; else 0 */
 };
 

@@ -8,8 +8,6 @@
 #include "sync/wait.h"
 
 enum {
-    /* larger than a core's private caches; whether it fits into the shared one matters little */
-    WORK_BYTES = 16 << 20,
     WORK_LINES = 8, /* cache lines between two readings of the clock */
     LINE_BYTES = 64,
     MARGIN_NS = 2000 /* upper bound on the time for WORK_LINES lines when the memory is busy */
@@ -21,17 +19,19 @@ uint64_t ictusi_arrive_bytes(const struct call *call)
     (void)call; /* Computing takes no simulated time, and SimGrid models no caches. */
     return 0;
 #else
-    return arrival_computes(&call->arrival) ? WORK_BYTES : 0;
+    return arrival_computes(&call->arrival) ? (uint64_t)call->arrival.footprint : 0;
 #endif
 }
 
 /*
  * The load that stands in for an application's computation: one read-modify-write in each cache
- * line of a buffer larger than the private caches, until the instant. It leaves the caches as a
- * memory-bound application does, so that the operation starts with cold data.
+ * line of a buffer, over and over until the instant. With the usual buffer, which is larger than
+ * the private caches, it leaves them as a memory-bound application does, so that the operation
+ * starts with cold data.
  */
 static void arrive_work_until(const struct source *source, struct call *call, int64_t instant)
 {
+    const size_t size = (size_t)call->arrival.footprint;
     int64_t now = ictusi_source_read(source);
     /*
      * If the clock is set back, stop at once. Otherwise the loop would go on for as long as the
@@ -40,7 +40,7 @@ static void arrive_work_until(const struct source *source, struct call *call, in
     for (int64_t before = now; now < instant && now >= before;) {
         for (int i = 0; i < WORK_LINES; i++) {
             ((volatile unsigned char *)call->work)[call->work_at]++;
-            call->work_at = (call->work_at + LINE_BYTES) % WORK_BYTES;
+            call->work_at = call->work_at + LINE_BYTES < size ? call->work_at + LINE_BYTES : 0;
         }
         before = now;
         now = ictusi_source_read(source);

@@ -108,6 +108,7 @@ static void computation_comes_before_arrivals(void)
         const struct ictus_clock clock = {.source = &s.source, .crowded = crowded};
         struct call call = {.operation = &nothing,
                             .next = {.lead_ns = LEAD_NS, .delay_ns = DELAY_NS, .gap_ns = 20000},
+                            .arrival = {.footprint = BYTES},
                             .tolerance_ns = 1000,
                             .work = calloc(1, BYTES)};
         struct sample sample = {.has_common = true, .common = 0};
@@ -118,6 +119,28 @@ static void computation_comes_before_arrivals(void)
         CHECK((call.work_at > 0) == !crowded);
         CHECK(call.work[0] == !crowded);
         free(call.work);
+    }
+}
+
+/* A computation goes through all of its footprint, and never beyond it. */
+static void computation_stays_in_its_footprint(void)
+{
+    enum { GAP_NS = 20000, STEP_NS = 100, FOOTPRINT = 200, BYTES = 320 };
+    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
+    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
+    struct scripted s = {
+        {&ops}, 0, {STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS}, 0};
+    const struct ictus_clock clock = {.source = &s.source};
+    unsigned char memory[BYTES] = {0};
+    struct call call = {.operation = &nothing,
+                        .next = {.lead_ns = GAP_NS, .gap_ns = GAP_NS},
+                        .arrival = {.footprint = FOOTPRINT},
+                        .tolerance_ns = 1000,
+                        .work = memory};
+    struct sample sample = {.has_common = true, .common = 0};
+    REQUIRE(!ictusi_time_call(&clock, &call, &sample));
+    for (int i = 0; i < BYTES; i++) {
+        CHECK((memory[i] > 0) == (i % 64 == 0 && i < FOOTPRINT));
     }
 }
 
@@ -133,6 +156,12 @@ static void computation_is_prepared(void)
     ictusi_call_next(&call);
     CHECK(call.work && call.next.lead_ns == 300000 && call.next.gap_ns == 300000);
     CHECK(call.next.delay_ns == (check_rank == 0 ? 20000 : 0));
+    CHECK(ictusi_arrive_bytes(&call) == 16 << 20);
+    ictusi_call_fini(&call);
+    plan.arrival = "late:gap=300us,footprint=4096";
+    REQUIRE(!ictusi_call_init(&call, ictusi_operation_find(NULL, "allreduce", &why), MPI_COMM_WORLD,
+                              &plan, &why));
+    CHECK(call.work && ictusi_arrive_bytes(&call) == 4096);
     ictusi_call_fini(&call);
 }
 
@@ -165,6 +194,7 @@ int main(int argc, char **argv)
     arrivals_are_kept();
     late_arrivals_are_noticed();
     computation_comes_before_arrivals();
+    computation_stays_in_its_footprint();
     computation_is_prepared();
     waiting_is_apart_from_exits();
     return check_mpi_finish();

@@ -172,8 +172,11 @@ static void files_compute_for_their_gaps(const char *path)
 static void limits_are_inside(void)
 {
     static const char *const good[] = {"random:seed=0,spread=0,gap=0",
-                                       "random:seed=9000000000000000000", "late:rank=0,spread=10s",
-                                       "early:rank=2,gap=10s"};
+                                       "random:seed=9000000000000000000",
+                                       "late:rank=0,spread=10s",
+                                       "early:rank=2,gap=10s",
+                                       "tent:footprint=64",
+                                       "tent:footprint=1073741824"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct arrival arrival;
         CHECK(!ictusi_arrival_init(&arrival, good[i], 0, 3, NULL));
@@ -183,6 +186,8 @@ static void limits_are_inside(void)
     arrival_refused("late:spread=10.1s", 3, "spread");
     arrival_refused("late:gap=10.1s", 3, "gap");
     arrival_refused("late:rank=-1", 3, "rank");
+    arrival_refused("late:footprint=63", 3, "footprint");
+    arrival_refused("late:footprint=1073741825", 3, "footprint");
 }
 
 /* Without a pattern, and after it has been released, no process is delayed. */
