@@ -182,13 +182,13 @@ CASE = re.compile(r"(?:case\b[^:?]*|default|[a-z_]\w*)\s*:(?!:)")
 ELSE = re.compile(r"else\b\s*(?=if\b)")
 TAIL = re.compile(r"while\b[^{;]*;")  # of "do"
 SPACE = re.compile(r"[\s\0]*")
-BLOCK = re.compile(r"[ \0]*\n")  # behind a brace that opens one; values follow in its line
+BLOCK = re.compile(r"[ \0]*\n")  # after a brace that opens one; values follow in its line
 
 
 def statement_of(masked, begin, at):
-    """(where, whether after "else") the statement begins that holds a character of a function's body: behind its
-    labels, at "if" in "else if". What stands in parentheses, or among values in braces, ends no statement. None in a label
-    and behind "do"."""
+    """Where the statement begins that holds a character of a function's body, and whether it follows "else": after its
+    labels, and at the "if" of "else if". Semicolons in parentheses, or among values in braces, end no statement. None in a
+    label and after "do"."""
     opened, start = [], begin
     for i in range(begin, at):
         c = masked[i]

@@ -471,6 +471,19 @@ static int clock_choose_above_lines(struct choosing *c)
 }
 
 /*
+ * Violations may grow by 0.1 us in each direction of a pair, which is twice the least scatter of a
+ * delay and counts as rounding. A model that predicts worse than the base must at least halve the
+ * violations. The base has violations of `before` and scores `base`.
+ */
+static bool choice_worsens(const struct choosing *c, double before, double base)
+{
+    const double after = ictusi_clock_model_violation(c->m);
+    const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
+    return after > before + 0.1 * (double)(2 * c->m->pair_count) ||
+           (best > base && after > before / 2);
+}
+
+/*
  * All models are judged against the violations of the base, before phi is fitted. A base without
  * violations is given up only for lines that predict better, and for a model that says that it is
  * wrong by more than chance: otherwise moving the events would harm almost as often as it helps.
@@ -490,16 +503,7 @@ static int choice_make(struct choosing *c)
         return err ? err : clock_choice_take_base(c);
     }
     err = clock_choose_above_lines(c);
-    const double after = ictusi_clock_model_violation(c->m);
-    const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
-    /*
-     * Violations may grow by 0.1 us in each direction of a pair, which is twice the least scatter
-     * of a delay and counts as rounding. A model that predicts worse than the base must at least
-     * halve the violations.
-     */
-    const bool worse = after > before + 0.1 * (double)(2 * c->m->pair_count) ||
-                       (best > base && after > before / 2);
-    if (!err && (moves_too_far(c) || worse)) {
+    if (!err && (moves_too_far(c) || choice_worsens(c, before, base))) {
         c->choice->refused = c->choice->kind;
         err = clock_choice_take_base(c);
     } else if (!err && c->violation <= 0 && !ictusi_model_moves(c->m)) {

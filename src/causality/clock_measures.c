@@ -2,6 +2,9 @@
 /* What a fitted model of the clocks amounts to: what it violates, how far it moves, how it errs. */
 #include "causality/clock_private.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 /* The worst violation among the delays as they are seen now, us. */
 double ictusi_model_worst_violation(const struct clock_model *m)
 {
@@ -59,4 +62,34 @@ bool ictusi_model_moves(const struct clock_model *m)
         moves = fabs(m->phi[i] - time[i % m->knots]) > m->error[i] / 2;
     }
     return moves;
+}
+
+static int measures_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * How many times their stated standard deviations the offsets of the usual clock err, and at
+ * least 1. Each clock contributes the upper median of its own offsets (of two, the larger), and the
+ * median over all clocks is taken. So one outlier among many offsets of a clock has no effect. If
+ * the only two contradict each other, neither deserves more trust, and their mean is nearer to the
+ * truth than either.
+ */
+double ictusi_model_offsets_scatter(const struct clock_model *m, double *ratios)
+{
+    uint32_t clocks = 0;
+    for (uint64_t first = 0, end = 0; first < m->offset_count; first = end) {
+        uint64_t n = 0;
+        while (end < m->offset_count && m->offsets[end].clock == m->offsets[first].clock) {
+            const struct model_offset *o = &m->offsets[end++];
+            ratios[clocks + n++] = fabs(model_offset_residual(m, o)) / model_offset_sd(o);
+        }
+        qsort(&ratios[clocks], n, sizeof *ratios, measures_compare);
+        ratios[clocks] = ratios[clocks + n / 2];
+        clocks += n > 1;
+    }
+    return clocks ? fmax(ictusi_model_median(ratios, clocks), 1) : 1;
 }

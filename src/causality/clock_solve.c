@@ -209,38 +209,6 @@ static void clock_solve_add_difference(struct solving *s, uint64_t edge, const s
     }
 }
 
-static int ratio_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/*
- * How many times their standard deviations the offsets of the usual clock err, and at least 1. Each
- * clock contributes the upper median of its own offsets (of two, the larger), and the median over
- * all clocks is taken. So one outlier among many offsets of a clock has no effect. If the only two
- * contradict each other, neither deserves more trust, and their mean is nearer to the truth than
- * either.
- */
-static double offsets_scatter(const struct solving *s)
-{
-    const struct clock_model *m = s->m;
-    double *ratios = s->ratios;
-    uint32_t clocks = 0;
-    for (uint64_t first = 0, end = 0; first < m->offset_count; first = end) {
-        uint64_t n = 0;
-        while (end < m->offset_count && m->offsets[end].clock == m->offsets[first].clock) {
-            const struct model_offset *o = &m->offsets[end++];
-            ratios[clocks + n++] = fabs(model_offset_residual(m, o)) / model_offset_sd(o);
-        }
-        qsort(&ratios[clocks], n, sizeof *ratios, ratio_compare);
-        ratios[clocks] = ratios[clocks + n / 2];
-        clocks += n > 1;
-    }
-    return clocks ? fmax(ictusi_model_median(ratios, clocks), 1) : 1;
-}
-
 /* How many steps do not trust the archive's offsets. */
 enum { WARY_STEPS = 4 };
 
@@ -466,7 +434,7 @@ void ictusi_solving_assemble(struct solving *s)
 {
     ictusi_normal_clear(&s->normal);
     if (!s->posterior) {
-        s->doubt = s->step < WARY_STEPS ? 1 : offsets_scatter(s);
+        s->doubt = s->step < WARY_STEPS ? 1 : ictusi_model_offsets_scatter(s->m, s->ratios);
     }
     clock_solve_set_asymmetry(s);
     clock_solve_add_pairs(s);

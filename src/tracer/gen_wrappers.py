@@ -13,7 +13,7 @@ import zlib
 
 NOTE = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by gen_wrappers.py from mpi.table; %s */\n"
 
-# What a call means: code before MPI is called, and code behind it where it succeeded. The names
+# What a call means: code before MPI is called, and code after it if it succeeded. The names
 # are the table's parameters; the functions are those of p2p.h, requests.h, collective.h, rma.h.
 OWN_STATUS = "    MPI_Status own_status;\n    if (status == MPI_STATUS_IGNORE) {\n        status = &own_status;\n    }\n"
 SEND = "(r, (int64_t)%s, %s, dest, %s, comm)"

@@ -14,7 +14,7 @@ static struct {
     int rank, size, inter, inter_err, first;
     int harmonize_err, configure_err, behind_err, init_err;
     struct ictus_harmony harmony;
-    bool nests; /* what comes behind calls us again */
+    bool nests; /* what is called next calls us again */
     int starts, retries, barriers, algorithm, behind, own, wtimes, tests, inits, finals;
     int configured, aborts, drains, reduces;
     MPI_Comm comm;
