@@ -139,8 +139,8 @@ static void pauses_have_their_own_slack(void)
         CHECK(state->last_gap == GAPS - 1 && state->unlearned_gap == GAPS - 1);
         CHECK(state->next_slack_ns[0] == state->next_slack_ns[1]); /* no such call yet */
         CHECK(state->next_slack_ns[0] == state->next_slack_ns[2]);
-        /* The first start is expected to take longer than the fastest one that there can be. */
-        CHECK(state->next_slack_ns[0] > (int64_t)state->slack[0].options.min_ns);
+        /* The first start of several is expected to take longer than any start must. */
+        CHECK(check_size == 1 || state->next_slack_ns[0] > (int64_t)state->slack[0].options.min_ns);
     }
     MPI_Comm_free(&comm);
 }
