@@ -233,34 +233,14 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
     return err ? err : guidelines_run_study(study, why);
 }
 
-/*
- * Result files were measured with their own options, so options of measuring are refused beside
- * them.
- */
-static int guidelines_check_files(const struct guideline_options *o, struct ictus_why *why)
-{
-    static const char *const judging[] = {
-        "tolerance", "significance", "launch-spread", "fail-above", "all",    "format",
-        "output",    "force",        "quiet",         "progress",   "verbose"};
-    for (const struct option_row *row = options; row->name; row++) {
-        bool judges = false;
-        for (size_t i = 0; i < sizeof(judging) / sizeof(*judging); i++) {
-            judges = judges || strcmp(row->name, judging[i]) == 0;
-        }
-        if (!judges && options_is_set(row, o)) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--%s has no effect on result files, which have been measured",
-                                 row->name);
-        }
-    }
-    return ICTUS_OK;
-}
-
 /* Rank 0 reads and judges, and tells the others whether that succeeded. */
 static int guidelines_judge_files(struct guideline_study *study, int count, char **words,
                                   struct ictus_why *why)
 {
-    int err = guidelines_check_files(study->options, why);
+    static const char *const judging[] = {
+        "tolerance", "significance", "launch-spread", "fail-above", "all",     "format",
+        "output",    "force",        "quiet",         "progress",   "verbose", NULL};
+    int err = options_judge_only(options, study->options, judging, why);
     if (!err && command_rank() == 0) {
         err = guideline_merge(study->options, count, words, &study->tally, why);
     }

@@ -507,33 +507,13 @@ static void matrix_study_fini(struct matrix_study *study)
     free(study->sizes);
 }
 
-/*
- * Result files were measured with their own options, so options of measuring are refused beside
- * them.
- */
-static int matrix_check_files(const struct matrix_options *o, struct ictus_why *why)
-{
-    static const char *const judging[] = {"launch-spread", "format",   "output", "force",
-                                          "quiet",         "progress", "verbose"};
-    for (const struct option_row *row = options; row->name; row++) {
-        bool judges = false;
-        for (size_t i = 0; i < sizeof(judging) / sizeof(*judging); i++) {
-            judges = judges || strcmp(row->name, judging[i]) == 0;
-        }
-        if (!judges && options_is_set(row, o)) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--%s has no effect on result files, which have been measured",
-                                 row->name);
-        }
-    }
-    return ICTUS_OK;
-}
-
 /* Rank 0 reads and judges, and tells the others whether that succeeded. */
 static int matrix_judge_files(const struct matrix_options *o, int count, char **words,
                               struct ictus_why *why)
 {
-    int err = matrix_check_files(o, why);
+    static const char *const judging[] = {"launch-spread", "format",   "output",  "force",
+                                          "quiet",         "progress", "verbose", NULL};
+    int err = options_judge_only(options, o, judging, why);
     if (!err && command_rank() == 0) {
         err = matrix_merge(&o->results, o->launch_spread, count, words, why);
     }

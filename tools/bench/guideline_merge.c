@@ -18,40 +18,6 @@ static const char *const members[] = {"kind",      "operation", "bytes",
                                       "processes", "against",   "against_bytes",
                                       "reduction", "scheme",    NULL};
 
-static char *identity_of(const json_t *object)
-{
-    json_t *identity = json_object();
-    for (int i = 0; members[i]; i++) {
-        (void)json_object_set(identity, members[i], json_object_get(object, members[i]));
-    }
-    char *text = json_dumps(identity, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(identity);
-    return text;
-}
-
-/*
- * Add an object to the launches of its guideline. Guidelines keep the order of their first
- * appearance.
- */
-static int guideline_merge_add_launch(json_t *guidelines, json_t *object)
-{
-    char *identity = identity_of(object);
-    json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
-    int failed = !identity;
-    if (!failed && !launches) {
-        launches = json_array();
-        failed = json_object_set_new(guidelines, identity, launches);
-    }
-    free(identity);
-    return failed || json_array_append(launches, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
-}
-
-static double guideline_merge_number_of(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static int guideline_merge_add_file(const char *path, bool combined, json_t *guidelines,
                                     struct ictus_why *why)
 {
@@ -67,14 +33,14 @@ static int guideline_merge_add_file(const char *path, bool combined, json_t *gui
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         const bool guideline = strcmp(type, "guideline") == 0 && json_object_get(object, "kind");
-        if (guideline && !combined && guideline_merge_number_of(object, "launches") > 1) {
+        if (guideline && !combined && member_number(object, "launches") > 1) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "'%.200s' already combines several launches; name the files of the "
                                 "launches instead",
                                 path);
         }
-        if (!err && guideline && guideline_merge_number_of(object, "factor") > 0) {
-            err = guideline_merge_add_launch(guidelines, object);
+        if (!err && guideline && member_number(object, "factor") > 0) {
+            err = member_group(guidelines, object, members, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
         }
     }
     json_decref(objects);
@@ -101,7 +67,7 @@ static double guideline_merge_mean_of(const json_t *launches, const char *name)
     json_t *launch = NULL;
     json_array_foreach((json_t *)launches, i, launch)
     {
-        sum += log(guideline_merge_number_of(launch, name));
+        sum += log(member_number(launch, name));
     }
     return exp(sum / (double)json_array_size(launches));
 }
@@ -133,8 +99,8 @@ static int guideline_merge_judge_launches(const json_t *launches,
     struct turns_launches all = {numbers, numbers + n, n, limits->spread};
     for (size_t i = 0; i < n; i++) {
         const json_t *launch = json_array_get(launches, i);
-        const double error = guideline_merge_number_of(launch, "factor_error");
-        all.logs[i] = log(guideline_merge_number_of(launch, "factor"));
+        const double error = member_number(launch, "factor_error");
+        all.logs[i] = log(member_number(launch, "factor"));
         all.errors[i] = isfinite(error) ? error : INFINITY;
     }
     guideline_judge(&all, limits, &row->result);
@@ -188,7 +154,7 @@ int guideline_after_read(const char *path, json_t **guidelines, struct ictus_why
 enum turns_before guideline_after_find(const json_t *guidelines, const struct guideline_row *row)
 {
     json_t *object = guidelines ? guideline_object(row) : NULL;
-    char *identity = object ? identity_of(object) : NULL;
+    char *identity = object ? member_identity(object, members) : NULL;
     const json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
     const json_t *last = json_array_get(launches, json_array_size(launches) - 1);
     const bool violated =

@@ -22,23 +22,6 @@ struct merged {
     double squares[MATRIX_ROWS][MATRIX_COLUMNS]; /* of half the intervals' logarithms, likewise */
 };
 
-/* What makes two cells parts of one matrix. */
-static json_t *merged_identity(const json_t *cell)
-{
-    static const char *const members[] = {"operation", "bytes", "processes", "reduction", NULL};
-    json_t *identity = json_array();
-    for (int i = 0; members[i]; i++) {
-        (void)json_array_append(identity, json_object_get(cell, members[i]));
-    }
-    return identity;
-}
-
-static double merged_number(const json_t *cell, const char *key)
-{
-    const json_t *value = json_object_get(cell, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* The place of a name in a list, to which it is added if it is new; -1: there is no room. */
 static int merged_place(char (*names)[MATRIX_NAME], int *count, int limit, const char *name)
 {
@@ -75,12 +58,12 @@ static void merged_count_cell(struct merged *merged, int row, int column, const 
 {
     struct cell *all = &merged->matrix.cells[row][column];
     const double half =
-        0.5 * log(merged_number(cell, "ci95_high_s") / merged_number(cell, "ci95_low_s"));
+        0.5 * log(member_number(cell, "ci95_high_s") / member_number(cell, "ci95_low_s"));
     all->measured = true;
     all->launches++;
     all->n += json_integer_value(json_object_get(cell, "n"));
     all->invalid += json_integer_value(json_object_get(cell, "invalid"));
-    merged->logs[row][column] += log(merged_number(cell, "median_s"));
+    merged->logs[row][column] += log(member_number(cell, "median_s"));
     merged->squares[row][column] += half * half;
 }
 
@@ -204,25 +187,19 @@ static int matrix_merge_put_one(const json_t *cells, size_t files, double assume
 /* matrices: identity -> pairs of a file's number and a cell, in the order of first appearance. */
 static int matrix_merge_add_cell(json_t *matrices, int file, json_t *cell)
 {
-    json_t *identity = merged_identity(cell);
-    char *text = json_dumps(identity, JSON_COMPACT);
-    json_t *cells = text ? json_object_get(matrices, text) : NULL;
-    int failed = !text;
-    if (!failed && !cells) {
-        cells = json_array();
-        failed = json_object_set_new(matrices, text, cells);
-    }
-    free(text);
-    json_decref(identity);
-    return failed || json_array_append_new(cells, json_pack("[i, O]", file, cell)) ? ICTUS_ERR_NOMEM
-                                                                                   : ICTUS_OK;
+    /* What makes two cells parts of one matrix. */
+    static const char *const members[] = {"operation", "bytes", "processes", "reduction", NULL};
+    json_t *pair = json_pack("[i, O]", file, cell);
+    const int failed = !pair || member_group(matrices, cell, members, pair);
+    json_decref(pair);
+    return failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
 static bool cell_can_be_merged(const json_t *cell)
 {
     return json_is_array(json_object_get(cell, "rounds_s")) &&
-           merged_number(cell, "median_s") > 0 && merged_number(cell, "ci95_low_s") > 0 &&
-           merged_number(cell, "ci95_high_s") > 0;
+           member_number(cell, "median_s") > 0 && member_number(cell, "ci95_low_s") > 0 &&
+           member_number(cell, "ci95_high_s") > 0;
 }
 
 static int matrix_merge_add_file(json_t *matrices, int file, const char *path,

@@ -318,6 +318,23 @@ bool options_is_set(const struct option_row *row, const void *options)
     }
 }
 
+int options_judge_only(const struct option_row *rows, const void *options,
+                       const char *const *judging, struct ictus_why *why)
+{
+    for (const struct option_row *row = rows; row->name; row++) {
+        bool judges = false;
+        for (size_t i = 0; judging[i]; i++) {
+            judges = judges || strcmp(row->name, judging[i]) == 0;
+        }
+        if (!judges && options_is_set(row, options)) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--%s has no effect on result files, which have been measured",
+                                 row->name);
+        }
+    }
+    return ICTUS_OK;
+}
+
 int options_fail_above(const char *text, double *limit, struct ictus_why *why)
 {
     *limit = INFINITY;

@@ -49,6 +49,13 @@ const struct option_row *options_row(const struct option_row *rows, const char *
 bool options_is_set(const struct option_row *row, const void *options);
 
 /*
+ * Refuse options that are set beside result files, which were measured with options of their own,
+ * but for those that a list (up to NULL) names. Errors: ICTUS_ERR_SPEC.
+ */
+int options_judge_only(const struct option_row *rows, const void *options,
+                       const char *const *judging, struct ictus_why *why);
+
+/*
  * --fail-above: a share of 0 or more such as 5%; INFINITY where text is NULL. Errors:
  * ICTUS_ERR_SPEC.
  */

@@ -2,6 +2,8 @@
 /* One experiment of two files set against each other. */
 #include "results/compare.h"
 
+#include "main/member.h"
+
 #include <ictus/bench.h>
 #include <ictus/error.h>
 
@@ -37,12 +39,6 @@ struct values {
     size_t count;
     double effective; /* the number of independent values that would say as much */
 };
-
-static double compare_number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 static size_t compare_count_values(const json_t *launches, const char *key)
 {
@@ -175,15 +171,15 @@ static bool compare_combine_intervals(const struct side *side, double known[3], 
     *samples = 0;
     json_array_foreach((json_t *)side->launches, i, launch)
     {
-        const double median = compare_number_of(launch, "median_s");
-        const double half = 0.5 * log(compare_number_of(launch, "ci95_high_s") /
-                                      compare_number_of(launch, "ci95_low_s"));
+        const double median = member_number(launch, "median_s");
+        const double half =
+            0.5 * log(member_number(launch, "ci95_high_s") / member_number(launch, "ci95_low_s"));
         if (!(median > 0) || !isfinite(half)) {
             return false;
         }
         sum += log(median);
         square += half * half;
-        *samples += (size_t)fmax(0, compare_number_of(launch, "n"));
+        *samples += (size_t)fmax(0, member_number(launch, "n"));
     }
     const double n = (double)json_array_size(side->launches);
     known[0] = exp(sum / n) * side->scale;
@@ -191,8 +187,8 @@ static bool compare_combine_intervals(const struct side *side, double known[3], 
     known[2] = known[0] * exp(sqrt(square) / n);
     if (n == 1) { /* as it was measured: it need not be symmetric */
         launch = json_array_get(side->launches, 0);
-        known[1] = compare_number_of(launch, "ci95_low_s") * side->scale;
-        known[2] = compare_number_of(launch, "ci95_high_s") * side->scale;
+        known[1] = member_number(launch, "ci95_low_s") * side->scale;
+        known[2] = member_number(launch, "ci95_high_s") * side->scale;
     }
     return true;
 }
@@ -311,10 +307,10 @@ static double compare_drift(const json_t *launch)
     enum { BATCHES = 10 };
     static const double student = 2.262;
     static const double drifting = 3; /* as much fewer effective samples: bench warns of it */
-    const double half = 0.5 * log(compare_number_of(launch, "ci95_high_s") /
-                                  compare_number_of(launch, "ci95_low_s"));
-    const double n = compare_number_of(launch, "n");
-    const bool drifts = compare_number_of(launch, "n_effective") * drifting < n;
+    const double half =
+        0.5 * log(member_number(launch, "ci95_high_s") / member_number(launch, "ci95_low_s"));
+    const double n = member_number(launch, "n");
+    const bool drifts = member_number(launch, "n_effective") * drifting < n;
     return drifts && isfinite(half) ? half / student * sqrt(BATCHES) : 0.0;
 }
 
@@ -332,8 +328,8 @@ static struct host compare_host_of(const json_t *launches)
     json_array_foreach((json_t *)launches, i, launch)
     {
         const double n = (double)json_array_size(launches);
-        const double spread = compare_number_of(launch, "node_trip_spread");
-        host.trip += log(compare_number_of(launch, "node_trip_s")) / n;
+        const double spread = member_number(launch, "node_trip_spread");
+        host.trip += log(member_number(launch, "node_trip_s")) / n;
         host.spread = fmax(host.spread, fmax(spread, compare_drift(launch)));
     }
     host.trip = exp(host.trip);
@@ -413,8 +409,8 @@ static const char *compare_best(struct compared *compared, const struct side *a,
  */
 static bool compare_make_units_alike(struct side *a, struct side *b)
 {
-    const double first = compare_number_of(json_array_get(a->launches, 0), "messages");
-    const double second = compare_number_of(json_array_get(b->launches, 0), "messages");
+    const double first = member_number(json_array_get(a->launches, 0), "messages");
+    const double second = member_number(json_array_get(b->launches, 0), "messages");
     if (first > 0 && second > 0 && first != second) {
         a->scale = 1 / first;
         b->scale = 1 / second;

@@ -84,12 +84,6 @@ static struct wait_change *waits_change_at(struct wait_changes *changes, const j
     return change;
 }
 
-static double member_real(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* One run's sum. Its interval is that of the clocks; NaN where their errors are unknown. */
 static int waits_gather(struct wait_changes *changes, const json_t *object, int side)
 {
@@ -98,9 +92,9 @@ static int waits_gather(struct wait_changes *changes, const json_t *object, int 
     if (!change) {
         return ICTUS_ERR_NOMEM;
     }
-    const double wait = member_real(object, "wait_s");
+    const double wait = member_number(object, "wait_s");
     const double sigma =
-        (member_real(object, "wait_high_s") - member_real(object, "wait_low_s")) / two_sided;
+        (member_number(object, "wait_high_s") - member_number(object, "wait_low_s")) / two_sided;
     change->sum[side] += wait;
     change->squares[side] += wait * wait;
     change->variance[side] += sigma * sigma;
@@ -118,7 +112,7 @@ static int waits_gather_file(struct wait_changes *changes, const json_t *objects
     {
         if (compare_waits_is_type(object, "waits")) {
             changes->runs[side]++;
-            changes->rank_time_s[side] += member_real(object, "rank_time_s");
+            changes->rank_time_s[side] += member_number(object, "rank_time_s");
             *processes = json_integer_value(json_object_get(object, "processes"));
         }
         if (!err && waits_compared(object)) {
