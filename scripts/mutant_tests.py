@@ -105,6 +105,9 @@ class Test:
             for lock in self.locks:
                 locked.enter_context(lock)
             lane.set(number)
+            # What a test makes, and leaves behind when it is ended, goes with its run.
+            environment["TMPDIR"] = locked.enter_context(tempfile.TemporaryDirectory(prefix="m.", ignore_cleanup_errors=True))
+            os.chmod(environment["TMPDIR"], 0o1777)  # some run programs as other users
             code, output, used = run(limits + self.command, self.limit, os.environ | self.environment | environment,
                                      self.directory)
             lane.end_orphans()
