@@ -45,6 +45,7 @@ struct choosing {
     uint64_t *pair_of;  /* the pair each score belongs to */
     uint64_t count;     /* scores in each array */
     double violation;   /* the worst one of the base, us */
+    double violations;  /* the sum of all of them */
     struct gain *gains; /* by clock */
 };
 
@@ -371,8 +372,8 @@ static int clock_choice_try_even(struct choosing *c)
 
 /*
  * Use the walk that was chosen last. Return to the one before if that one has the smaller error, or
- * if the last one leaves a violation worse than the base's: where bounds may break, nothing but the
- * usual asymmetry of paths may be left to determine a clock's level.
+ * if the last one violates more than the base: where bounds may break, nothing but the usual
+ * asymmetry of paths may be left to determine a clock's level.
  */
 static int clock_choice_fit_even(struct choosing *c, const struct model_walk *before)
 {
@@ -389,7 +390,7 @@ static int clock_choice_fit_even(struct choosing *c, const struct model_walk *be
     err = err ? err : ictusi_clock_model_errors(c->m, &even);
     const bool worse =
         ictusi_model_level_error(c->m) > level && ictusi_model_largest_error(c->m) > error;
-    if (!err && (worse || ictusi_model_worst_violation(c->m) > c->violation)) {
+    if (!err && (worse || ictusi_clock_model_violation(c->m) > c->violations)) {
         c->choice->walk = *before;
         memcpy(c->m->phi, phi, phi_count(c->m) * sizeof *phi);
         err = choice_observe(c);
@@ -416,16 +417,18 @@ static int clock_choice_choose_walk(struct choosing *c)
  * A model that moves times much farther than the violations it heals explains something else: waits
  * that grow, or stamps of another kind. A move within the model's own error is not held against it.
  */
-static bool moves_too_far(struct choosing *c)
+static bool moves_too_far(const struct choosing *c)
 {
-    const double moves = ictusi_model_largest_move(c->m);
-    if (moves <= too_far * fmax(c->violation, ictusi_model_largest_error(c->m))) {
-        return false;
-    }
-    c->choice->refused = c->choice->kind;
-    c->choice->moves = moves;
-    c->choice->heals = c->violation;
-    return true;
+    return ictusi_model_largest_move(c->m) >
+           too_far * fmax(c->violation, ictusi_model_largest_error(c->m));
+}
+
+static void clock_choice_refuse(struct clock_choice *choice, const struct clock_model *m,
+                                double heals)
+{
+    choice->refused = choice->kind;
+    choice->moves = ictusi_model_largest_move(m);
+    choice->heals = heals;
 }
 
 /* Discard the fit and return to the base (phi = 0), but keep the discarded phi. */
@@ -458,6 +461,7 @@ static int clock_choose_above_lines(struct choosing *c)
     int err = c->m->knots > 2 ? clock_choice_choose_walk(c) : ICTUS_OK;
     err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
     if (!err && c->choice->kind == CLOCKS_WALK && moves_too_far(c)) {
+        clock_choice_refuse(c->choice, c->m, c->violation);
         c->choice->kind = CLOCKS_LINES;
         clock_choice_forget_walk(c->choice);
         memcpy(c->m->phi, lines, phi_count(c->m) * sizeof *lines);
@@ -472,11 +476,12 @@ static int clock_choose_above_lines(struct choosing *c)
 
 /*
  * Violations may grow by 0.1 us in each direction of a pair, which is twice the least scatter of a
- * delay and counts as rounding. A model that predicts worse than the base must at least halve the
- * violations. The base has violations of `before` and scores `base`.
+ * delay and counts as rounding. A model that predicts worse than the base, which scores `base`,
+ * must at least halve the violations.
  */
-static bool choice_worsens(const struct choosing *c, double before, double base)
+static bool choice_worsens(const struct choosing *c, double base)
 {
+    const double before = c->violations;
     const double after = ictusi_clock_model_violation(c->m);
     const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     return after > before + 0.1 * (double)(2 * c->m->pair_count) ||
@@ -493,7 +498,7 @@ static int choice_make(struct choosing *c)
     const struct model_walk lines = {.strength = 0};
     int err = choice_observe(c);
     c->violation = ictusi_model_worst_violation(c->m);
-    const double before = ictusi_clock_model_violation(c->m);
+    c->violations = ictusi_clock_model_violation(c->m);
     err = err ? err : clock_choice_held_out(c, NULL, SCORE_BASE);
     const double base = clock_choice_mean_of(c->scores[SCORE_BASE], c->count);
     err = err ? err : fit_lines(c);
@@ -503,8 +508,8 @@ static int choice_make(struct choosing *c)
         return err ? err : clock_choice_take_base(c);
     }
     err = clock_choose_above_lines(c);
-    if (!err && (moves_too_far(c) || choice_worsens(c, before, base))) {
-        c->choice->refused = c->choice->kind;
+    if (!err && (moves_too_far(c) || choice_worsens(c, base))) {
+        clock_choice_refuse(c->choice, c->m, c->violation);
         err = clock_choice_take_base(c);
     } else if (!err && c->violation <= 0 && !ictusi_model_moves(c->m)) {
         err = clock_choice_take_base(c);
@@ -545,6 +550,16 @@ int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
         free(c.scores[i]);
     }
     return err;
+}
+
+void ictusi_clock_choice_decline(struct clock_choice *choice, struct clock_model *m, double heals)
+{
+    if (choice->kind != CLOCKS_BASE) {
+        clock_choice_refuse(choice, m, heals);
+    }
+    ictusi_clock_model_decline(m);
+    choice->kind = CLOCKS_BASE;
+    clock_choice_forget_walk(choice);
 }
 
 void ictusi_clock_choice_fini(struct clock_choice *choice)

@@ -30,6 +30,10 @@ struct clock_source {
  */
 int ictusi_clock_choice_run(struct clock_model *model, struct clock_source *source,
                             struct clock_choice *choice);
+
+/* Return to the base, whose largest violation is `heals` us. What was chosen counts as refused. */
+void ictusi_clock_choice_decline(struct clock_choice *choice, struct clock_model *model,
+                                 double heals);
 void ictusi_clock_choice_fini(struct clock_choice *choice);
 
 #endif

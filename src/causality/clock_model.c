@@ -221,21 +221,15 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
 }
 
 /*
- * A negative delay is a message that arrives before it was sent. Only the worst one of each ordered
- * pair counts, because one shift mends all the others.
+ * A negative delay is a message that arrives before it was sent. All of them count, not only the
+ * worst one: where a clock jumps, no chain of pieces heals the violation at the jump, however many
+ * others it heals.
  */
 double ictusi_clock_model_violation(const struct clock_model *m)
 {
     double sum = 0;
-    for (uint64_t i = 0; i < m->pair_count; i++) {
-        for (int way = 0; way < 2; way++) {
-            double worst = 0;
-            for (uint32_t k = 0; k < m->pairs[i].counts[way]; k++) {
-                const double seen = m->pairs[i].delays[way][k].seen;
-                worst = seen < worst ? seen : worst;
-            }
-            sum -= worst;
-        }
+    for (uint64_t i = 0; i < m->delay_count; i++) {
+        sum += fmax(0, -m->delays[i].seen);
     }
     return sum;
 }

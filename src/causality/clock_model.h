@@ -80,7 +80,7 @@ void ictusi_clock_model_fini(struct clock_model *model);
 int ictusi_clock_model_see(struct clock_model *model, const struct least_delays *delays,
                            double us_per_tick);
 
-/* Sum of all pairs' worst violations, us. */
+/* The sum of all violations, us: the worst one of each cell and ordered pair. */
 double ictusi_clock_model_violation(const struct clock_model *model);
 
 /*

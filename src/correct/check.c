@@ -19,7 +19,8 @@ enum {
     SUM_CLASSES = 0, /* pairs, violations of each class */
     SUM_OPS = SUM_CLASSES + 2 * POINT_CLASSES,
     SUM_BINS = SUM_OPS + 2 * CHECK_OPS,
-    SUM_WITHIN = SUM_BINS + CHECK_BINS,
+    SUM_TICKS = SUM_BINS + CHECK_BINS, /* of all violations: the lower 32 bits, and the others */
+    SUM_WITHIN = SUM_TICKS + 2,
     SUM_PAIRS
 };
 
@@ -66,7 +67,7 @@ static void check_count_cell(struct check_stats *stats, uint64_t cell, bool bad,
     *least = delay < *least ? delay : *least;
 }
 
-static void check_count_bin(struct check_stats *stats, int64_t delay)
+static void check_count_violation(struct check_stats *stats, int64_t delay)
 {
     /* Decades: below 10 ns, below 100 ns, and so on. A delay of 0 is a violation of 0 ns. */
     const double ns = (double)-delay * stats->ns_per_tick;
@@ -75,6 +76,9 @@ static void check_count_bin(struct check_stats *stats, int64_t delay)
         bin++;
     }
     stats->sums[SUM_BINS + bin]++;
+    /* A single sum would overflow if clocks are days apart. */
+    stats->sums[SUM_TICKS] += (uint64_t)-delay & UINT32_MAX;
+    stats->sums[SUM_TICKS + 1] += (uint64_t)-delay >> 32;
 }
 
 /* The sums of a location, THREAD_SUMS each, are at the end of the array. */
@@ -122,7 +126,7 @@ static void check_on_pair(struct observer *observer, uint32_t point, uint32_t fr
     stats->sums[SUM_CLASSES + 2 * class]++;
     stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
     if (bad) {
-        check_count_bin(stats, delay);
+        check_count_violation(stats, delay);
         stats->maxima[class] = -delay > stats->maxima[class] ? -delay : stats->maxima[class];
     }
     if (class == POINT_COLLECTIVE) {
@@ -258,6 +262,11 @@ int64_t ictusi_check_largest(const struct check_stats *stats)
         largest = stats->maxima[c] > largest ? stats->maxima[c] : largest;
     }
     return largest;
+}
+
+double ictusi_check_violated_ticks(const struct check_stats *stats)
+{
+    return (double)stats->sums[SUM_TICKS] + (double)stats->sums[SUM_TICKS + 1] * 0x1p32;
 }
 
 static const char *const class_names[POINT_CLASSES] = {"p2p", "collective", "openmp", "rma"};

@@ -33,8 +33,8 @@ struct check_stats {
 };
 
 /*
- * sums holds classes (pairs, violations), operations (the same), the histogram, violations within
- * nodes, the pair tables, and the pairs of threads by location.
+ * sums holds classes (pairs, violations), operations (the same), the histogram, the ticks of all
+ * violations, violations within nodes, the pair tables, and the pairs of threads by location.
  */
 int ictusi_check_init(struct check_stats *stats, const struct history *history);
 void ictusi_check_fini(struct check_stats *stats);
@@ -48,6 +48,9 @@ uint64_t ictusi_check_within_nodes(const struct check_stats *stats);
 /* Whether the pairs of a location with others of its process contradict a common clock. */
 bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location);
 int64_t ictusi_check_largest(const struct check_stats *stats);
+
+/* The sum of all violations, ticks. */
+double ictusi_check_violated_ticks(const struct check_stats *stats);
 
 /* Add "<prefix>violations_p2p" and similar members to an object; tables only if full. */
 void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,

@@ -314,8 +314,8 @@ static int clock_fit_set_offsets(struct fitting *f)
 }
 
 /*
- * Keep the new times unless the worst violation has grown. Exactly one of the two checks survives,
- * in stats. Collective.
+ * Keep the new times unless violations have grown. Exactly one of the two checks survives, in
+ * stats. Collective.
  */
 static int fit_judge(struct fitting *f, struct check_stats *stats)
 {
@@ -327,15 +327,15 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
         return err;
     }
     /*
-     * A fit that increases the worst violation has misinterpreted the messages, however good it
-     * looks on average: the amortisation that follows would have to move more than without it.
+     * A fit that increases the sum of all violations has misinterpreted the messages, however good
+     * it looks on average: the amortisation that follows would have to move more than without it.
+     * The worst one alone says nothing: at a jump, it remains whatever heals the others.
      */
     if (f->fit->choice.kind == CLOCKS_BASE ||
-        ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
+        ictusi_check_violated_ticks(&fitted) > ictusi_check_violated_ticks(stats)) {
         ictusi_check_fini(&fitted);
-        ictusi_clock_model_decline(&f->fit->model);
-        f->fit->choice.kind = CLOCKS_BASE;
-        f->fit->choice.walk.strength = 0;
+        ictusi_clock_choice_decline(&f->fit->choice, &f->fit->model,
+                                    (double)ictusi_check_largest(stats) * f->us_per_tick);
         ictusi_presync_free(s->units, s->unit_count);
         s->units = NULL;
         return ICTUS_OK;

@@ -148,8 +148,26 @@ static void pairs_are_counted(void)
     CHECK(ictusi_check_within_nodes(&stats) == 2);
     CHECK(ictusi_check_all_violations(&stats) == 4);
     CHECK(ictusi_check_largest(&stats) == 100);
+    CHECK(ictusi_check_violated_ticks(&stats) == 8 + 4 + 100);
     CHECK(told(all, "max_violation_openmp_ns") == 8 && told(all, "max_violation_rma_ns") == 0);
     json_decref(all);
+    ictusi_check_fini(&stats);
+}
+
+/* The sum of violations of years is exact to a part of 2^53, and does not overflow. */
+static void violations_add_up(void)
+{
+    struct check_stats stats;
+    REQUIRE(ictusi_check_init(&stats, &history) == 0);
+    CHECK(ictusi_check_violated_ticks(&stats) == 0);
+    pair_add(&stats, P2P, 0, 2, 5);
+    pair_add(&stats, P2P, 0, 2, -3);
+    pair_add(&stats, P2P, 0, 2, 0);
+    CHECK(ictusi_check_violated_ticks(&stats) == 3);
+    for (int i = 0; i < 9; i++) {
+        pair_add(&stats, P2P, 0, 2, -((int64_t)1 << 61) - 1);
+    }
+    CHECK(ictusi_check_violated_ticks(&stats) == 9 * 0x1p61);
     ictusi_check_fini(&stats);
 }
 
@@ -174,6 +192,7 @@ int main(void)
     decades_are_counted();
     operations_are_counted();
     pairs_are_counted();
+    violations_add_up();
     threads_apart_are_found();
     return check_result();
 }
