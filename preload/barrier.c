@@ -18,6 +18,7 @@
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
 #include <ictus/text.h>
+#include <ictus/traits.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -203,14 +204,25 @@ PRELOAD_API int MPI_Barrier(MPI_Comm comm)
 }
 
 /*
- * What a user asked for in the environment, checked where it is early enough to say so: what is
- * wrong with ICTUS_HARMONIZE, ICTUS_SYNC or ICTUS_CLOCK shows on any communicator.
+ * What a user asked for in the environment, checked where it is early enough to say so: variables
+ * that differ between processes, and what is wrong with ICTUS_HARMONIZE, ICTUS_SYNC or ICTUS_CLOCK,
+ * which shows on any communicator.
  */
 static void wishes_check(void)
 {
+    const struct ictus_trait traits[] = {
+        {"ICTUS_BARRIER", wish_text("ICTUS_BARRIER")},
+        {"ICTUS_BARRIER_RETRY", wish_text("ICTUS_BARRIER_RETRY")},
+        {"ICTUS_HARMONIZE", wish_text("ICTUS_HARMONIZE")},
+        {"ICTUS_SYNC", wish_text("ICTUS_SYNC")},
+        {"ICTUS_CLOCK", wish_text("ICTUS_CLOCK")},
+    };
     int rank = 0;
     int size = 0;
     (void)pthread_once(&wishes_once, read_wishes);
+    if (ictus_traits_agree(MPI_COMM_WORLD, traits, sizeof(traits) / sizeof(*traits), &wishes.why)) {
+        wishes.bad = true;
+    }
     if (!wishes.bad && wishes.algorithm == ICTUS_BARRIER_HARMONIZE) {
         const int err = ictus_harmonize_configure(MPI_COMM_SELF, NULL, NULL, &wishes.why);
         wishes.bad = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN;

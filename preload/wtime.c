@@ -18,6 +18,7 @@
 
 #include <ictus/clock.h>
 #include <ictus/text.h>
+#include <ictus/traits.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -106,6 +107,15 @@ static void set_up(void)
     struct ictus_clock *clock = NULL;
     struct ictus_why why = {""};
     const char *interval = getenv("ICTUS_WTIME_RESYNC");
+    const struct ictus_trait traits[] = {{"ICTUS_WTIME_RESYNC", interval},
+                                         {"ICTUS_SYNC", getenv("ICTUS_SYNC")},
+                                         {"ICTUS_CLOCK", getenv("ICTUS_CLOCK")}};
+    const int differ =
+        ictus_traits_agree(MPI_COMM_WORLD, traits, sizeof(traits) / sizeof(*traits), &why);
+    if (differ) {
+        give_up(why.text[0] ? why.text : ictus_strerror(differ));
+        return;
+    }
     if (interval && interval[0] && (ictus_parse_seconds(interval, &resync_s) || resync_s <= 0)) {
         (void)snprintf(why.text, sizeof(why.text),
                        "ICTUS_WTIME_RESYNC=%.40s: must be a time above 0, such as 1s", interval);

@@ -4,6 +4,7 @@
 
 #include <ictus/harmonize.h>
 #include <ictus/text.h>
+#include <ictus/traits.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,8 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
          * Each scheme has its own messages, so processes with different schemes would wait for each
          * other forever.
          */
-        err = ictusi_sync_same(comm, "scheme", spec ? spec : "harmonize", why);
+        err = ictus_traits_agree(comm, &(struct ictus_trait){"scheme", spec ? spec : "harmonize"},
+                                 1, why);
     }
     if (!scheme) {
         return err;

@@ -8,6 +8,7 @@
 #include "harmonize/ballast.h"
 
 #include <ictus/text.h>
+#include <ictus/traits.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,7 +193,7 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
     }
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {
-        err = ictusi_sync_same(comm, "start", given, why);
+        err = ictus_traits_agree(comm, &(struct ictus_trait){"start", given}, 1, why);
     }
     if (err || !state) {
         free(state);

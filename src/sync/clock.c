@@ -6,6 +6,7 @@
 #include "sync/wait.h"
 
 #include <ictus/text.h>
+#include <ictus/traits.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -128,7 +129,7 @@ static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *tex
     err = ictusi_sync_agree(clock->comm, err, why);
     if (!err) {
         (void)snprintf(clock->spec, sizeof(clock->spec), "%s@%s", sync, source);
-        err = ictusi_sync_same(clock->comm, "clock", clock->spec, why);
+        err = ictus_traits_agree(clock->comm, &(struct ictus_trait){"clock", clock->spec}, 1, why);
     }
     if (err) {
         return err;

@@ -82,12 +82,4 @@ int ictusi_sync_run_inner(struct sync *sync, struct sync_run *outer, MPI_Comm co
  * Collective over `comm`. */
 int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why);
 
-/*
- * Check that all ranks were given the same text, because processes with different ones would wait
- * for each other forever. Hashes are compared. If they differ, the reason names both texts and the
- * lowest rank whose text differs from rank 0's. `what` names the kind of text in the reason.
- * Collective over `comm`. Errors, the same on all ranks: ICTUS_ERR_SPEC, ICTUS_ERR_MPI.
- */
-int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct ictus_why *why);
-
 #endif

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ictus/text.h>
+#include <ictus/traits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,10 +195,32 @@ static int lifecycle_open_tally(struct tracer *t, struct ictus_why *why)
     return err;
 }
 
+/*
+ * Variables that decide which collective calls the tracer makes, on which clock and where, must be
+ * the same on all processes. Where a launcher did not forward one, they would wait for each other.
+ */
+static int lifecycle_check_variables(const struct tracer *t, struct ictus_why *why)
+{
+    static const char *const names[] = {
+        "ICTUS_TRACE_OUTPUT",     "ICTUS_TRACE_SYNC", "ICTUS_TRACE_CLOCK", "ICTUS_TRACE_DEFER",
+        "ICTUS_TRACE_STATISTICS", "ICTUS_SYNC",       "ICTUS_CLOCK"};
+    enum { NAMES = sizeof(names) / sizeof(*names) };
+    struct ictus_trait traits[NAMES];
+    for (int i = 0; i < NAMES; i++) {
+        const char *given = getenv(names[i]);
+        traits[i] = (struct ictus_trait){names[i], given && given[0] ? given : NULL};
+    }
+    return ictus_traits_agree(t->comm, traits, NAMES, why);
+}
+
 /* Everything that may fail before the first record; the result is the same on every process. */
 static int tracer_prepare(struct tracer *t, struct ictus_why *why)
 {
-    int err = ictusi_settings_read(&t->settings, why);
+    int err = lifecycle_check_variables(t, why);
+    if (err) {
+        return err;
+    }
+    err = ictusi_settings_read(&t->settings, why);
     err = tracer_agree(err, why);
     if (err) {
         return err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program: a table of commands, and what is common to running any of them. */
+#include "main/agreement.h"
 #include "main/command.h"
 #include "main/completion.h"
 #include "main/effect.h"
@@ -273,6 +274,9 @@ static int ictus_run_command(const struct command *command, const struct startup
     const bool help = err == ICTUS_ERR_EXISTS;
     if (command->startup_at > 0) {
         memcpy((char *)options + command->startup_at, startup, sizeof(*startup));
+    }
+    if (!help) {
+        err = agreement_reach(command, options, left, argv + 1, err, &why);
     }
     if (!err) {
         err = effect_check(command->name, command->options, options, &why);

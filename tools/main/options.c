@@ -318,6 +318,27 @@ bool options_is_set(const struct option_row *row, const void *options)
     }
 }
 
+const char *options_value(const struct option_row *row, const void *options, char *text,
+                          size_t size)
+{
+    const void *member = (const char *)options + row->offset;
+    switch (row->type) {
+    case OPTION_FLAG:
+        return *(const bool *)member ? "yes" : "no";
+    case OPTION_CHOICE:
+        return row->choices[*(const int *)member];
+    case OPTION_TEXT:
+        return *(const char *const *)member;
+    case OPTION_INT:
+    case OPTION_BYTES:
+        (void)snprintf(text, size, "%lld", (long long)*(const int64_t *)member);
+        return row->fallback || *(const int64_t *)member >= 0 ? text : NULL;
+    default:
+        (void)snprintf(text, size, "%.15g", *(const double *)member);
+        return isnan(*(const double *)member) ? NULL : text;
+    }
+}
+
 int options_judge_only(const struct option_row *rows, const void *options,
                        const char *const *judging, struct ictus_why *why)
 {

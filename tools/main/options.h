@@ -49,6 +49,13 @@ const struct option_row *options_row(const struct option_row *rows, const char *
 bool options_is_set(const struct option_row *row, const void *options);
 
 /*
+ * An option's value as text: its own one, or one written to text, which must be as long as a number
+ * (32 bytes). NULL: it has none.
+ */
+const char *options_value(const struct option_row *row, const void *options, char *text,
+                          size_t size);
+
+/*
  * Refuse options that are set beside result files, which were measured with options of their own,
  * but for those that a list (up to NULL) names. Errors: ICTUS_ERR_SPEC.
  */
