@@ -74,6 +74,18 @@ static int check_failures;
         }                                                                                          \
     } while (0)
 
+enum { CHECK_PATH = 96 };
+
+/* A name for mkdtemp() or mkstemp() where a test may write: in TMPDIR, whose owner clears what a
+ * test that is ended leaves there. */
+static inline char *check_scratch(char path[CHECK_PATH], const char *name)
+{
+    const char *base = getenv("TMPDIR");
+    const int length = snprintf(path, CHECK_PATH, "%s/ictus-%s-XXXXXX", base ? base : "/tmp", name);
+    REQUIRE(length > 0 && length < CHECK_PATH);
+    return path;
+}
+
 static inline int check_result(void)
 {
     return check_failures ? 1 : 0;

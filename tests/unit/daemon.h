@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/ictus-daemon-XXXXXX";
+static char directory[CHECK_PATH];
 
 static inline void remove_clock(const char *name)
 {

@@ -28,7 +28,7 @@ enum { MEMBER_BINARY = 5, MEMBER_DECIMAL = 6, CLASS = 3, INSTANCE = 9 };
 
 static const uint64_t refs[LOCATIONS] = {7, 70000000001, 8};
 static const int64_t edge = INT64_C(1) << STAMP_BITS;
-static char root[] = "/tmp/ictus-archive-XXXXXX";
+static char root[CHECK_PATH];
 
 static void says(const struct ictus_why *why, const char *part)
 {
@@ -294,7 +294,7 @@ static void companions_are_copied(void)
                                         "traces.thumb",  "notes",      "other.a.thumb",
                                         "tracesa.thumb", "traces.txt", "x.scorep"};
     enum { NAMES = sizeof names / sizeof *names, COPIED = 4 };
-    char anchor[64], partial[64], out[64], name[128];
+    char anchor[128], partial[128], out[128], name[128];
     struct ictus_why why = {""};
     (void)snprintf(anchor, sizeof anchor, "%s/beside/traces.otf2", root);
     (void)snprintf(partial, sizeof partial, "%s/copy.incomplete", root);
@@ -364,7 +364,7 @@ static void names_are_derived(void)
 /* An anchor is a regular file with that name: neither a directory nor a file with another name. */
 static void anchors_are_files(const char *path)
 {
-    char file[128], directory[128], within[192], gone[128];
+    char file[192], directory[192], within[224], gone[192];
     (void)snprintf(file, sizeof file, "%s/traces.def", path);
     (void)snprintf(directory, sizeof directory, "%s/d.otf2", root);
     (void)snprintf(within, sizeof within, "%s/traces.otf2", directory);
@@ -391,7 +391,7 @@ static void anchors_are_files(const char *path)
 /* A copy never overwrites its own input, however either is named, and never replaces anything. */
 static void copies_need_a_place(const char *path)
 {
-    char anchor[128], other[128], gone[128], dangling[128];
+    char anchor[192], other[192], gone[192], dangling[192];
     (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
     (void)snprintf(other, sizeof other, "%s/extreme", root);
     (void)snprintf(gone, sizeof gone, "%s/gone/traces.otf2", root);
@@ -423,7 +423,7 @@ static void copies_need_a_place(const char *path)
 /* A directory stands for the only anchor in it, whatever its name; if there are two, for none. */
 static void anchors_are_found(const char *path)
 {
-    char anchor[128], other[128], second[128];
+    char anchor[192], other[192], second[192];
     struct trace *trace = NULL;
     struct ictus_why why = {""};
     (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
@@ -444,8 +444,8 @@ int main(void)
     names_are_derived();
     static const struct clock_offset offsets[OFFSETS] = {
         {1000, 5, 2.5}, {2000, -7, 0}, {3000, 1 << 30, 1}};
-    char path[64];
-    REQUIRE(mkdtemp(root));
+    char path[128];
+    REQUIRE(mkdtemp(check_scratch(root, "archive")));
     (void)snprintf(path, sizeof path, "%s/whole", root);
     write_archive(path, offsets);
     offsets_are_read(path, offsets);

@@ -360,8 +360,8 @@ int main(void)
     patterns_are_listed();
     halves_are_halves();
     draws_are_as_named();
-    char path[] = "/tmp/ictus-arrivals-XXXXXX";
-    const int file = mkstemp(path);
+    char path[CHECK_PATH];
+    const int file = mkstemp(check_scratch(path, "arrivals"));
     REQUIRE(file >= 0);
     (void)close(file);
     files_are_checked(path);

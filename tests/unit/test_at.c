@@ -25,8 +25,8 @@ static struct {
     bool use_bound, disk_fills;
 } world;
 static char failure[400];
-static char directory[] = "/tmp/ictus-at-XXXXXX";
-static char result[64], errors[64];
+static char directory[CHECK_PATH];
+static char result[128], errors[128];
 
 int __wrap_ictus_lock_open_guarded(const char *name, const char *place, struct ictus_lock **lock,
                                    struct ictus_why *why);
@@ -265,7 +265,7 @@ static void refusals_are_told_apart(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "at")));
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)snprintf(result, sizeof result, "%s/result", directory);
     (void)snprintf(errors, sizeof errors, "%s/errors", directory);

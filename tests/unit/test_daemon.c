@@ -510,7 +510,7 @@ static void test_watch(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "daemon")));
     test_reference_names();
     test_slewing();
     test_watch();

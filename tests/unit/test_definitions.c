@@ -18,7 +18,7 @@ enum { ALL = 20, PAIR, GLOBAL, SELF, BEYOND };             /* groups */
 enum { WORLD = 30, REVERSED, LONE, BETWEEN, UNKNOWN };     /* communicators */
 enum { WINDOW = 7, ADRIFT = 9 };
 
-static char root[] = "/tmp/ictus-definitions-XXXXXX";
+static char root[CHECK_PATH];
 
 /* Process 1 has two threads, of which the second is its rank; the last location is a GPU stream. */
 static const uint64_t refs[LOCATIONS] = {100, 101, 102, 103, 104};
@@ -188,10 +188,10 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 
 int main(void)
 {
-    char path[64];
+    char path[128];
     struct trace *trace = NULL;
     struct ictus_why why = {""};
-    REQUIRE(mkdtemp(root));
+    REQUIRE(mkdtemp(check_scratch(root, "definitions")));
     (void)snprintf(path, sizeof path, "%s/whole", root);
     archive_write(path, false);
     const int err = ictusi_archive_open(path, &trace, &why);

@@ -13,8 +13,8 @@
 
 enum { TRIPS = 6000, BINS = 12, POINTS = 100, SHOWN_BINS = 16 };
 
-static char directory[] = "/tmp/ictus-describe-XXXXXX";
-static char result[64], shown[64];
+static char directory[CHECK_PATH];
+static char result[128], shown[128];
 static struct ictus_output *out;
 
 static void output_begin(void)
@@ -303,7 +303,7 @@ static void short_drift_holds_nothing(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "describe")));
     (void)snprintf(result, sizeof result, "%s/result", directory);
     (void)snprintf(shown, sizeof shown, "%s/shown", directory);
     trips_are_described();

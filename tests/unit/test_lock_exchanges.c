@@ -508,12 +508,12 @@ static void drift_is_remembered(const char *path)
 
 static void drift_has_a_file(void)
 {
-    char place[] = "/tmp/ictus-drift-XXXXXX";
-    char path[64];
-    char link_path[64];
+    char place[CHECK_PATH];
+    char path[128];
+    char link_path[128];
     struct drift drift;
     struct ictus_why why;
-    REQUIRE(mkdtemp(place));
+    REQUIRE(mkdtemp(check_scratch(place, "drift")));
     (void)snprintf(path, sizeof(path), "%s/drift", place);
     (void)snprintf(link_path, sizeof(link_path), "%s/link", place);
     drift_is_remembered(path);

@@ -101,7 +101,7 @@ static void test_addresses(void)
     static const char *const wrong[] = {"0",  "65536", "port",       ":9100",          "[]:9100",
                                         "::", "",      "[::1]9100:", "127.0.0.1:9100x"};
     struct ictus_why why;
-    char where[64];
+    char where[128];
     int fd = -1;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         CHECK(ictusi_lock_metrics_open(wrong[i], &fd, &why) == ICTUS_ERR_SPEC);
@@ -154,11 +154,11 @@ static void segment_limits(struct clockbound *bound)
 /* As ClockBound's readers expect it: the state, rounded up, in an even generation. */
 static void test_segment(void)
 {
-    char path[] = "/tmp/ictus-bound-XXXXXX";
+    char path[CHECK_PATH];
     struct clockbound bound;
     struct ictus_why why;
     struct stat status;
-    REQUIRE(close(mkstemp(path)) == 0);
+    REQUIRE(close(mkstemp(check_scratch(path, "bound"))) == 0);
     REQUIRE(ictusi_clockbound_open(&bound, path, &why) == ICTUS_OK);
     struct clockbound_segment *s = bound.segment;
     CHECK(stat(path, &status) == 0 && (status.st_mode & 0777) == 0644);

@@ -21,8 +21,8 @@ enum { DENSE = CHECK_SANITIZED ? 5 : 16 };
 
 int make_random(int argc, char **argv);
 
-static char root[] = "/tmp/ictus-memory-XXXXXX";
-static char archive[64], skewed[64], out[64];
+static char root[CHECK_PATH];
+static char archive[128], skewed[128], out[128];
 
 static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -33,7 +33,7 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 /* Files that Score-P leaves beside an archive belong to it. */
 static void companion_put(const char *path)
 {
-    char name[128];
+    char name[192];
     (void)snprintf(name, sizeof name, "%s/scorep.cfg", path);
     FILE *file = fopen(name, "we");
     REQUIRE(file && fclose(file) == 0);
@@ -41,7 +41,7 @@ static void companion_put(const char *path)
 
 static bool companion_is_there(const char *path)
 {
-    char name[128];
+    char name[192];
     (void)snprintf(name, sizeof name, "%s/scorep.cfg", path);
     return access(name, F_OK) == 0;
 }
@@ -197,7 +197,7 @@ int main(void)
 {
     json_t *report = NULL;
     struct ictus_why why = {""};
-    REQUIRE(mkdtemp(root));
+    REQUIRE(mkdtemp(check_scratch(root, "memory")));
     (void)snprintf(archive, sizeof archive, "%s/good", root);
     (void)snprintf(skewed, sizeof skewed, "%s/bad", root);
     (void)snprintf(out, sizeof out, "%s/out", root);

@@ -51,7 +51,7 @@ int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 static struct ictus_why why;
 
-static char place[] = "/tmp/ictus-options-XXXXXX";
+static char place[CHECK_PATH];
 static char path_buffer[4][128];
 
 static char *path_of(int slot, const char *name)
@@ -69,7 +69,7 @@ static void write_text(const char *path, const char *text)
 /* Whether a file has this content; NULL: it does not exist. */
 static bool reads(const char *path, const char *text)
 {
-    char found[64] = "";
+    char found[128] = "";
     FILE *file = fopen(path, "r");
     if (!file || !text) {
         const bool none = !file && errno == ENOENT;
@@ -147,7 +147,7 @@ static void files_end_early(void)
     REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
     memset(&why, 0, sizeof(why));
     const int err = put(file, "three", ICTUS_OK);
-    CHECK(strstr(why.text, "cannot write '/tmp/ictus-options-") == why.text);
+    CHECK(strstr(why.text, "cannot write '") == why.text && strstr(why.text, place));
     CHECK(err == ICTUS_ERR_IO && reads(file, NULL));
     CHECK(strstr(why.text, "/file': File too large"));
     (void)snprintf(why.text, sizeof(why.text), "said before");
@@ -182,7 +182,7 @@ static void outputs_tell_why(void)
     struct output out;
     memset(&why, 0, sizeof(why));
     CHECK(output_open(&out, path_of(0, "nowhere/file"), &why) == ICTUS_ERR_IO);
-    CHECK(strstr(why.text, "cannot write '/tmp/ictus-options-") == why.text);
+    CHECK(strstr(why.text, "cannot write '") == why.text && strstr(why.text, place));
     CHECK(strstr(why.text, "nowhere/file': No such file or directory"));
     files_end_early();
     pipes_stay();
@@ -523,7 +523,7 @@ static void watched_work_has_a_size(void)
 int main(void)
 {
     (void)umask(022);
-    REQUIRE(mkdtemp(place));
+    REQUIRE(mkdtemp(check_scratch(place, "options")));
     outputs_are_whole();
     outputs_tell_why();
     outputs_are_allowed();

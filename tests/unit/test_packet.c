@@ -329,10 +329,10 @@ static void test_keys(void)
     static const uint8_t wanted[16] = {0xdf, 0xa6, 0x67, 0x47, 0xde, 0x9a, 0xe6, 0x30,
                                        0x30, 0xca, 0x32, 0x61, 0x14, 0x97, 0xc8, 0x27};
     uint8_t bytes[sizeof(message) + KEY_MAC_BYTES];
-    char path[] = "/tmp/ictus-keys-XXXXXX";
+    char path[CHECK_PATH];
     struct keys keys;
     struct ictus_why why;
-    REQUIRE(close(mkstemp(path)) == 0);
+    REQUIRE(close(mkstemp(check_scratch(path, "keys"))) == 0);
     write_file(path, "# keys\n\n7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c # one\n");
     const int err = ictusi_keys_read(path, &keys, &why);
     if (err == ICTUS_ERR_UNSUPPORTED) {

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/ictus-page-XXXXXX";
+static char directory[CHECK_PATH];
 static char path[200];
 static int64_t slept_ns; /* added to the time this machine has slept */
 
@@ -546,7 +546,7 @@ static void test_sleeps(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory) != NULL);
+    REQUIRE(mkdtemp(check_scratch(directory, "page")) != NULL);
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
     test_reading();
     test_race();

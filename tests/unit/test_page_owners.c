@@ -21,7 +21,7 @@
 
 enum { NOBODY = 65534 };
 
-static char directory[] = "/tmp/ictus-owners-XXXXXX";
+static char directory[CHECK_PATH];
 static char path[200];
 
 /*
@@ -452,7 +452,7 @@ static void fast_path_ends_before_a_leap(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory) != NULL);
+    REQUIRE(mkdtemp(check_scratch(directory, "owners")) != NULL);
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
     instants_left_out_are_the_next();
     instants_are_found();

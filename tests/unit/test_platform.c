@@ -12,8 +12,8 @@
 
 enum { TEXT_BYTES = 65536 };
 
-static char directory[] = "/tmp/ictus-platform-XXXXXX";
-static char platform[64], hosts[64], given[64];
+static char directory[CHECK_PATH];
+static char platform[128], hosts[128], given[128];
 
 static size_t read_text(const char *path, char *text)
 {
@@ -212,7 +212,7 @@ static void nonsense_is_refused(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "platform")));
     (void)snprintf(platform, sizeof platform, "%s/platform", directory);
     (void)snprintf(hosts, sizeof hosts, "%s/hosts", directory);
     (void)snprintf(given, sizeof given, "%s/given.xml", directory);

@@ -127,10 +127,10 @@ static void parts_are_joined(void)
 
 int main(void)
 {
-    char dir[] = "/tmp/ictus-points-XXXXXX";
+    char dir[CHECK_PATH];
     struct rlimit before;
     parts_are_joined();
-    REQUIRE(mkdtemp(dir) && !setenv("TMPDIR", dir, 1));
+    REQUIRE(mkdtemp(check_scratch(dir, "points")) && !setenv("TMPDIR", dir, 1));
     REQUIRE(!getrlimit(RLIMIT_FSIZE, &before));
     (void)signal(SIGXFSZ, SIG_IGN);
     const struct rlimit small = {0, before.rlim_max};

@@ -177,8 +177,8 @@ static void diverted_records_are_dropped(const char *directory)
 
 int main(void)
 {
-    char directory[] = "/tmp/ictus-recorder-XXXXXX";
-    REQUIRE(mkdtemp(directory));
+    char directory[CHECK_PATH];
+    REQUIRE(mkdtemp(check_scratch(directory, "recorder")));
     windows_are_whole(directory, 5);
     windows_are_whole(directory, 4000);
     without_a_file(directory);

@@ -222,9 +222,9 @@ static void test_spoilt(const char *directory)
 
 int main(void)
 {
-    char directory[] = "/tmp/ictus-recover-XXXXXX";
+    char directory[CHECK_PATH];
     char command[128];
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "recover")));
     (void)snprintf(command, sizeof(command), "%s/raw", directory);
     REQUIRE(mkdir(command, 0700) == 0);
     /*

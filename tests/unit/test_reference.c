@@ -177,8 +177,10 @@ static void test_sock_socket(void)
     struct sample samples[4];
     struct timebase base = {0};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char spec[128];
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/ictus-sock-%d", getpid());
+    char spec[128], directory[CHECK_PATH];
+    REQUIRE(mkdtemp(check_scratch(directory, "sock")));
+    REQUIRE(snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory) <
+            (int)sizeof(address.sun_path));
     (void)snprintf(spec, sizeof(spec), "sock:%s", address.sun_path);
     REQUIRE(ictusi_reference_open(spec, &reference, &why) == ICTUS_OK);
     const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -197,7 +199,7 @@ static void test_sock_socket(void)
     const int64_t real = ictusi_timebase_real(&base, samples[0].local);
     CHECK_NEAR((double)(samples[0].offset_ns + samples[0].local - real), 1e6, 10);
     ictusi_reference_close(reference);
-    CHECK(access(address.sun_path, F_OK) != 0);
+    CHECK(access(address.sun_path, F_OK) != 0 && rmdir(directory) == 0);
     (void)close(fd);
     static const char *const wrong[] = {"sock:",         "shm:-1",           "phc:/nonexistent",
                                         "pps:/dev/null", "gpsd:127.0.0.1:1", "sundial"};
@@ -299,7 +301,7 @@ static void test_gpsd_socket(void)
     struct ictus_why why;
     struct sample samples[4];
     struct timebase base = {0};
-    char spec[64];
+    char spec[128];
     int port = 0;
     int listener = listen_on(&port);
     (void)snprintf(spec, sizeof(spec), "gpsd:127.0.0.1:%d", port);

@@ -22,7 +22,7 @@
 enum { CHUNK = 1 << 18, EVENTS = 60000, SHARED = 4, SHIFT = 12345, FLUSH = 77 };
 enum { PLAIN, LONG, UNDEFINED, LOCATIONS }; /* LONG: a record of more than 254 bytes */
 
-static char root[] = "/tmp/ictus-restamp-XXXXXX";
+static char root[CHECK_PATH];
 
 /* Times move by SHIFT; where split, events with the same stamp get different ones. */
 struct shift {
@@ -464,9 +464,9 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 int main(void)
 {
-    char in[64];
-    char first[128];
-    REQUIRE(mkdtemp(root));
+    char in[128];
+    char first[192];
+    REQUIRE(mkdtemp(check_scratch(root, "restamp")));
     (void)snprintf(in, sizeof in, "%s/in", root);
     (void)snprintf(first, sizeof first, "%s/traces/0.evt", in);
     write_archive(in);

@@ -119,7 +119,7 @@ static void test_restart(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "daemon")));
     test_restart();
     CHECK(rmdir(directory) == 0);
     return check_result();

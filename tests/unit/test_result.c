@@ -445,8 +445,8 @@ static void test_disk_fills(const char *path)
 
 int main(void)
 {
-    char path[] = "/tmp/ictus-result-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[CHECK_PATH];
+    const int fd = mkstemp(check_scratch(path, "result"));
     REQUIRE(fd >= 0);
     close(fd);
     test_formats(path);

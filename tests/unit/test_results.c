@@ -115,7 +115,7 @@ static json_t *header_of_this(void)
     return world.rank == 0 ? json_pack("{s:s}", "command", "this") : NULL;
 }
 
-static char directory[] = "/tmp/ictus-results-XXXXXX";
+static char directory[CHECK_PATH];
 static char path[128];
 
 static void file_make(const char *text)
@@ -231,7 +231,7 @@ static void readers_are_outlived(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(directory));
+    REQUIRE(mkdtemp(check_scratch(directory, "results")));
     (void)snprintf(path, sizeof path, "%s/results", directory);
     results_begin_or_go_on();
     ranks_agree();

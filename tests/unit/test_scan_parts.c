@@ -21,7 +21,7 @@ enum { WORLD, ODD, TEAM, COMMS };
 enum { MAIN, SEND, RECV, WAIT, COLL, BARRIER, LOCK, REGIONS };
 static const uint64_t location_of[RANKS] = {0, 1, 2, 4, 5};
 
-static char root[] = "/tmp/ictus-parts-XXXXXX";
+static char root[CHECK_PATH];
 
 struct made {
     OTF2_Archive *archive;
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         return check_result();
     }
-    REQUIRE(mkdtemp(root));
+    REQUIRE(mkdtemp(check_scratch(root, "parts")));
     write_archive(root);
     (void)snprintf(path, sizeof path, "%s/traces.otf2", root);
     struct reading_of *alone = read_by(path, 1);

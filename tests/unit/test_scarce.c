@@ -22,7 +22,7 @@
 
 enum { SIZE = 6, BURST = 60, SWEEPS = 5, PAIRS = SIZE * (SIZE - 1) / 2 };
 
-static char path[] = "/tmp/ictus-scarce-XXXXXX";
+static char path[CHECK_PATH];
 
 /* Exchanges of clocks that differ by 1 us per step between their numbers, with occasional waits. */
 static void burst_fill(struct stamp stamps[BURST], int client, int server, int64_t from)
@@ -164,7 +164,7 @@ static void memory_ends(const char *name, int (*run)(double *found))
 
 int main(void)
 {
-    const int fd = mkstemp(path);
+    const int fd = mkstemp(check_scratch(path, "scarce"));
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     REQUIRE(file);
     for (int i = 0; i < 3; i++) {

@@ -123,10 +123,11 @@ static void nonsense_is_refused(void)
  */
 static void test_shared_lock(void)
 {
-    char directory[] = "/tmp/ictus-source-XXXXXX", spec[128], own[256], everywhere[256];
+    char directory[CHECK_PATH], spec[160], own[256], everywhere[256];
     struct page_writer writer;
     struct ictus_why why;
-    REQUIRE(mkdtemp(directory) && ictusi_page_create("s", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(mkdtemp(check_scratch(directory, "source")) &&
+            ictusi_page_create("s", directory, &writer, &why) == ICTUS_OK);
     struct page_clock clock = {.anchor = 1, .value = 1, .state = ICTUS_LOCK_UNLOCKED};
     struct source *source = NULL;
     (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s", directory);

@@ -22,7 +22,7 @@
 
 enum { RANKS = 4, CALLS = 20000, LATE = 2, SIGMA_NS = 300, OTHERS = 37 };
 
-static char directory[4096];
+static char directory[CHECK_PATH];
 
 /* How far the clock of each process is ahead of the global one. */
 static int64_t clock_ahead(int rank)
@@ -288,9 +288,7 @@ int main(void)
     char path[4200];
     struct ictus_tallies *tallies = NULL;
     struct ictus_why why = {""};
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(directory, sizeof directory, "%s/ictus-tally-XXXXXX", base ? base : "/tmp");
-    REQUIRE(mkdtemp(directory) != NULL);
+    REQUIRE(mkdtemp(check_scratch(directory, "tally")) != NULL);
     CHECK(ictus_tallies_open(directory, &tallies, &why) == ICTUS_ERR_IO);
     CHECK(strstr(why.text, "holds no statistics of a job") != NULL);
     (void)snprintf(path, sizeof path, "%s/raw", directory);

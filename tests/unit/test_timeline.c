@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static char path[] = "/tmp/ictus-timeline-XXXXXX";
+static char path[CHECK_PATH];
 static json_t *timeline; /* the last one, of `objects` */
 static json_t *objects;
 
@@ -176,7 +176,7 @@ static void messages_are_thinned(void)
 
 int main(void)
 {
-    REQUIRE(close(mkstemp(path)) == 0);
+    REQUIRE(close(mkstemp(check_scratch(path, "timeline"))) == 0);
     files_of_all_kinds_are_read();
     short_slices_are_left_out();
     messages_are_thinned();

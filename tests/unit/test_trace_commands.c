@@ -556,8 +556,8 @@ static void jobs_are_followed(void)
 
 int main(void)
 {
-    char directory[] = "/tmp/ictus-commands-XXXXXX";
-    REQUIRE(mkdtemp(directory) && chdir(directory) == 0);
+    char directory[CHECK_PATH];
+    REQUIRE(mkdtemp(check_scratch(directory, "commands")) && chdir(directory) == 0);
     work_is_watched_to_its_end();
     recovery_is_told();
     reports_end_as_they_say();

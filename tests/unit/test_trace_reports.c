@@ -232,8 +232,8 @@ static void reports_are_put(void)
 {
     static const char lines[] = "{\"type\":\"header\",\"schema\":\"ictus-result/1\",\"command\":"
                                 "\"check\"}\n{\"n\":1}\n{\"n\":2}\n";
-    char directory[] = "/tmp/ictus-reports-XXXXXX", path[64], found[256] = "";
-    REQUIRE(mkdtemp(directory));
+    char directory[CHECK_PATH], path[128], found[256] = "";
+    REQUIRE(mkdtemp(check_scratch(directory, "reports")));
     (void)snprintf(path, sizeof path, "%s/report", directory);
     put(TRACE_FORMAT_JSON, NULL, "[{'n': 1}, {'n': 2}]", lines);
     put(TRACE_FORMAT_TEXT, NULL, "[{'archive': 'a', 'sigma_source': 'unknown', 'kind': 'exact'}]",

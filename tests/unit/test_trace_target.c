@@ -229,14 +229,14 @@ static void library_is_found(void)
 int main(int argc, char **argv)
 {
     struct ictus_why why = {""};
-    char self[4096], directory[] = "/tmp/ictus-target-XXXXXX", path[128];
+    char self[4096], directory[CHECK_PATH], path[240];
     if (argc > 1 && strcmp(argv[1], "library") == 0) {
         char found[4096];
         printf("%s\n", trace_target_library(found, sizeof found, &why) ? why.text : found);
         return 0;
     }
     REQUIRE(realpath("/proc/self/exe", self) && argv[0]);
-    REQUIRE(mkdtemp(directory) && chdir(directory) == 0);
+    REQUIRE(mkdtemp(check_scratch(directory, "target")) && chdir(directory) == 0);
     REQUIRE(mkdir("bin", 0700) == 0 && mkdir("more", 0700) == 0);
     (void)snprintf(path, sizeof path, "%s/bin:%s/more", directory, directory);
     REQUIRE(setenv("PATH", path, 1) == 0);

@@ -385,8 +385,9 @@ static void references_are_read(void)
 {
     const struct upstream_options options = {.lock = &lock};
     struct ictus_why why = {""};
-    char spec[64];
-    (void)snprintf(spec, sizeof(spec), "sock:/tmp/ictus-upstream-%d", (int)getpid());
+    char spec[CHECK_PATH + 16], directory[CHECK_PATH];
+    REQUIRE(mkdtemp(check_scratch(directory, "upstream")));
+    (void)snprintf(spec, sizeof(spec), "sock:%s/socket", directory);
     source_begin(false);
     ictusi_upstream_close(&source);
     lock.tmin_s = 64.0;
@@ -398,7 +399,7 @@ static void references_are_read(void)
     CHECK(poll() == UPSTREAM_LOST && asked == 0 && source.due == now + second);
     CHECK(access(spec + 5, F_OK) == 0);
     ictusi_upstream_close(&source);
-    CHECK(access(spec + 5, F_OK) != 0 && !source.reference);
+    CHECK(access(spec + 5, F_OK) != 0 && !source.reference && rmdir(directory) == 0);
 }
 
 static void polls_are_broken_off(void)

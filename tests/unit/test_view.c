@@ -363,9 +363,9 @@ static void profile_is(const json_t *t, json_int_t tick)
 static void test_timeline(void)
 {
     static const uint64_t resolutions[] = {1000000000, 1000000, 250000000};
-    char root[] = "/tmp/ictus-view-XXXXXX";
-    char path[64];
-    REQUIRE(mkdtemp(root));
+    char root[CHECK_PATH];
+    char path[128];
+    REQUIRE(mkdtemp(check_scratch(root, "view")));
     for (int i = 0; i < 3; i++) {
         const json_int_t tick = (json_int_t)(1000000000 / resolutions[i]);
         json_t *t = NULL;
