@@ -206,6 +206,47 @@ static void test_hosts(void)
     }
 }
 
+/* The verdict of two launches with equal times on a host whose trips took `apart` times as long in
+ * the second, and its interval. */
+static enum verdict verdict_of_hosts(double apart, struct comparison *result)
+{
+    struct rng rng;
+    struct ictus_why why;
+    struct experiments files[2];
+    struct compared_list list = {NULL, 0, 0};
+    const struct compare_how how = {.resamples = 200, .seed = 1, .spread = {ASSUMED, 0, false}};
+    ictusi_random_seed(&rng, 17, 1);
+    for (int k = 0; k < 2; k++) {
+        json_t *objects = json_array();
+        json_t *launch = make_launch(&rng, k ? apart : 1.0, 0, RAW);
+        (void)json_object_set_new(launch, "node_trip_s", json_real(1e-7 * (k ? apart : 1.0)));
+        (void)json_object_set_new(launch, "node_trip_spread", json_real(0.02));
+        (void)json_array_append_new(objects, launch);
+        CHECK(experiments_gather(objects, &files[k], &why) == ICTUS_OK);
+        json_decref(objects);
+    }
+    CHECK(compared_add(&list, &files[0].list[0], &files[1].list[0], "b", &how) == ICTUS_OK);
+    REQUIRE(list.count == 1);
+    compared_judge(&list, 0.02);
+    *result = list.items[0].result;
+    const enum verdict verdict = list.items[0].verdict;
+    compared_free(&list);
+    experiments_free(&files[0]);
+    experiments_free(&files[1]);
+    return verdict;
+}
+
+/* An interval from a thousandth to a thousand says nothing, and is not shown. */
+static void test_hidden(void)
+{
+    struct comparison result;
+    CHECK(verdict_of_hosts(3.9, &result) == VERDICT_UNCLEAR);
+    CHECK(result.low < 1 && result.high > 10 && isfinite(result.high));
+    CHECK(verdict_of_hosts(1 / 4.2, &result) == VERDICT_HOST);
+    CHECK(verdict_of_hosts(400, &result) == VERDICT_HOST);
+    CHECK(result.ratio > 300 && isnan(result.low) && isnan(result.high) && isnan(result.p));
+}
+
 /* A launch whose samples drifted differs from the next one by as much. */
 static void test_drift(void)
 {
@@ -303,6 +344,7 @@ int main(void)
     test_slowdown();
     test_spread();
     test_hosts();
+    test_hidden();
     test_drift();
     test_units();
     return check_result();

@@ -59,7 +59,7 @@ static const struct ictus_column columns[] = {{"experiment", "experiment", ICTUS
 
 struct tally {
     double fail_above;
-    size_t slower, faster, same, unclear, bare, failed;
+    size_t slower, faster, same, unclear, bare, host, failed;
     size_t missing;   /* experiments of a file without a partner in the first */
     size_t ambiguous; /* with several */
     size_t unlike;    /* in units that cannot be compared */
@@ -72,11 +72,12 @@ static void compare_count_verdict(const struct compared *compared, struct tally 
     tally->same += compared->verdict == VERDICT_SAME;
     tally->unclear += compared->verdict == VERDICT_UNCLEAR;
     tally->bare += compared->verdict == VERDICT_BARE;
+    tally->host += compared->verdict == VERDICT_HOST;
     /*
      * without an interval, the bare ratio is compared with the limit, so that --fail-above always
      * works
      */
-    const bool judged = compared->verdict == VERDICT_SLOWER || !isfinite(compared->result.low);
+    const bool judged = compared->verdict == VERDICT_SLOWER || compared->verdict == VERDICT_BARE;
     if (isfinite(tally->fail_above) && judged && compared->result.ratio > 1 + tally->fail_above) {
         tally->failed++;
     }
@@ -229,7 +230,8 @@ static void tally_print_summary(const struct tally *tally, const struct compared
                  {tally->faster, "faster"},
                  {tally->same, "the same"},
                  {tally->unclear, "without a shown difference"},
-                 {tally->bare, "that cannot be judged"}};
+                 {tally->bare, "that cannot be judged"},
+                 {tally->host, "not comparable"}};
     char text[200] = "";
     for (size_t i = 0, at = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].count > 0) {
@@ -277,22 +279,45 @@ static int compare_put_all(const struct compared_list *list, const struct compar
     return err;
 }
 
+/* The experiments whose host changed, and by how much at most. */
+static void compare_say_host(const struct compared_list *list)
+{
+    size_t changed = 0;
+    size_t hidden = 0;
+    double change = 0.0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct compared *item = &list->items[i];
+        hidden += item->verdict == VERDICT_HOST;
+        changed += item->spread.host && item->verdict != VERDICT_HOST;
+        change = fmax(change, item->spread.host ? item->spread.share : 0.0);
+    }
+    if (hidden > 0) {
+        (void)fprintf(stderr,
+                      "ictus compare: %zu experiment%s not comparable, because the host itself "
+                      "changed by a factor of up to %.2g; measure again, or merge several "
+                      "launches\n",
+                      hidden, hidden == 1 ? " is" : "s are", exp(change));
+    }
+    if (changed > 0) {
+        (void)fprintf(stderr,
+                      "ictus compare: the host itself changed by up to %.3g %% during %zu "
+                      "experiment%s, and their intervals allow for it; measure again, or merge "
+                      "several launches\n",
+                      100 * (fmin(exp(change), 4.0) - 1), changed, changed == 1 ? "" : "s");
+    }
+}
+
 /* Few launches say little about the next one, and a reader of the verdicts should know that. */
 static void compare_say_few_launches(const struct compared_list *list)
 {
     size_t single = 0;
     size_t assumed = 0;
-    size_t changed = 0;
     double share = 0.0;
-    double change = 0.0;
     (void)fflush(stdout); /* results are printed before messages, if both go to the same place */
     for (size_t i = 0; i < list->count; i++) {
         const struct compared *item = &list->items[i];
         single += item->launches_a == 1 || item->launches_b == 1;
-        if (item->spread.host) {
-            changed++;
-            change = fmax(change, item->spread.share);
-        } else if (item->spread.share > 0 && !(item->spread.freedom > 0)) {
+        if (!item->spread.host && item->spread.share > 0 && !(item->spread.freedom > 0)) {
             assumed++;
             share = fmax(share, item->spread.share);
         }
@@ -309,13 +334,7 @@ static void compare_say_few_launches(const struct compared_list *list)
                       "(standard deviation); see --launch-spread\n",
                       100 * share);
     }
-    if (changed > 0) {
-        (void)fprintf(stderr,
-                      "ictus compare: the host itself changed by up to %.3g %% during %zu "
-                      "experiment%s, and their intervals allow for it; measure again, or merge "
-                      "several launches\n",
-                      100 * (exp(change) - 1), changed, changed == 1 ? "" : "s");
-    }
+    compare_say_host(list);
 }
 
 static void compare_say_refused(const struct experiments *experiments)

@@ -361,6 +361,16 @@ static struct launch_spread compare_spread_of(const struct experiment *a,
     return (struct launch_spread){share, known->freedom, false};
 }
 
+/*
+ * Whether the host changed by so much that the interval would say nothing: with one launch a side
+ * it would reach from a 47th of the ratio to 47 times of it.
+ */
+static bool compare_host_hides(const struct launch_spread *spread)
+{
+    static const double most = 4;
+    return spread->host && spread->share > log(most);
+}
+
 /* What this experiment's own launches show may be more than what all do on average. */
 static void compare_allow_for_launches(struct compared *compared, const struct experiment *a,
                                        const struct experiment *b, const struct compare_how *how)
@@ -377,12 +387,16 @@ static void compare_allow_for_launches(struct compared *compared, const struct e
     if (combined || (bare && !(how->spread.freedom > 0))) {
         return; /* its interval is of launches; or: an assumption alone judges nothing */
     }
+    compared->spread = compare_spread_of(a, b, own, &how->spread);
+    if (compare_host_hides(&compared->spread)) {
+        compared->result = (struct comparison){compared->result.ratio, NAN, NAN, NAN};
+        return;
+    }
     if (bare) {
         compared->result.low = compared->result.ratio;
         compared->result.high = compared->result.ratio;
         compared->result.p = compared->result.ratio == 1.0 ? 1.0 : 0.0;
     }
-    compared->spread = compare_spread_of(a, b, own, &how->spread);
     compare_widen(&compared->spread, (double)compared->launches_a, (double)compared->launches_b,
                   &compared->result);
 }
@@ -451,7 +465,7 @@ static enum verdict compare_verdict_of(const struct compared *compared, double s
 {
     const struct comparison *result = &compared->result;
     if (!isfinite(result->low) || !isfinite(result->high)) {
-        return VERDICT_BARE;
+        return compare_host_hides(&compared->spread) ? VERDICT_HOST : VERDICT_BARE;
     }
     if (result->low > 1 / (1 + same) && result->high < 1 + same) {
         return VERDICT_SAME;
@@ -498,6 +512,9 @@ void compared_words(const struct compared *compared, char *text, size_t size)
         break;
     case VERDICT_BARE:
         (void)snprintf(text, size, "%+.3g %%, cannot be judged", off);
+        break;
+    case VERDICT_HOST:
+        (void)snprintf(text, size, "not comparable");
         break;
     default:
         (void)snprintf(text, size, "no difference shown");

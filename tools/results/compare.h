@@ -15,7 +15,8 @@ enum verdict {
     VERDICT_SAME,    /* the whole interval is within what counts as the same */
     VERDICT_SLOWER,
     VERDICT_FASTER,
-    VERDICT_BARE /* no interval: only the ratio is known */
+    VERDICT_BARE, /* no interval: only the ratio is known */
+    VERDICT_HOST  /* no interval: the host changed by so much that it would say nothing */
 };
 
 /* Of the differences that are reported, the share that is not real, on average at most. */
@@ -50,7 +51,8 @@ struct compare_how {
  * The spread between launches that the files themselves show: the mean variance of all experiments
  * that were launched several times. Where they show it by fewer than two degrees of freedom, the
  * assumed one, or what they show if that is larger. An experiment then allows for as much as its
- * own launches say that the host changed, if that is more.
+ * own launches say that the host changed, if that is more. Where that is a factor of more than 4,
+ * it gets no interval.
  */
 struct launch_spread compare_spread(const struct experiments *a, const struct experiments *b,
                                     double assumed);
