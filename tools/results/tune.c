@@ -376,7 +376,10 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "nothing to choose from: no operation was measured with two "
                                 "algorithms%s; see 'ictus bench --algorithm=all'",
-                                winners->unproven > 0 ? " that were verified to run" : "");
+                                winners->unproven > 0
+                                    ? " that were verified to run, which is not possible in "
+                                      "place, with --layout or with a user-defined operator"
+                                    : "");
         }
     }
     free(candidates);
