@@ -337,6 +337,30 @@ static void large_displacements_are_refused(void)
     }
 }
 
+/* A message of elements of no size, or of more elements than an int counts of all processes. */
+static void messages_are_judged(void)
+{
+    const struct message bad[] = {
+        {.bytes = 64, .element = 0},
+        {.bytes = (size_t)(INT_MAX / check_size) + 1, .element = 1},
+        {.bytes = 4 * ((size_t)(INT_MAX / check_size) + 1), .element = 4}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct trial *trial = NULL;
+        CHECK(ictusi_trial_prepare(MPI_COMM_WORLD, "bcast", bad[i], &trial) == ICTUS_ERR_ARG);
+        CHECK(!trial);
+    }
+}
+
+static void nothing_is_no_selector(const struct ictus_selector *selector)
+{
+    const char *const *names = NULL;
+    struct ictus_why why = {""};
+    CHECK(ictus_selector_algorithms(NULL, "bcast", &names, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_selector_algorithms(selector, NULL, &names, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_selector_algorithms(selector, "bcast", NULL, &why) == ICTUS_ERR_ARG);
+    CHECK(!names);
+}
+
 int main(int argc, char **argv)
 {
     struct ictus_selector *selector = NULL;
@@ -348,6 +372,7 @@ int main(int argc, char **argv)
     REQUIRE(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
     names_are_the_librarys();
     large_displacements_are_refused();
+    messages_are_judged();
     const int err = ictus_selector_create(&selector, &why);
     if (err) {
         (void)fprintf(stderr, "%s\n", why.text);
@@ -358,6 +383,7 @@ int main(int argc, char **argv)
     }
     choices_are_kept_and_restored(selector);
     misuse_is_refused(selector);
+    nothing_is_no_selector(selector);
     functions_tell_algorithms();
     misuse_of_proofs_is_refused(selector);
     proofs_are_of_what_was_seen(selector);

@@ -283,6 +283,14 @@ static void file_is(const char *name, size_t bytes)
     (void)fclose(file);
 }
 
+/* The next descriptor that is free: greater after something that leaves files open. */
+static int next_descriptor(void)
+{
+    const int next = dup(STDERR_FILENO);
+    REQUIRE(next >= 0 && close(next) == 0);
+    return next;
+}
+
 /*
  * Files that lie beside an archive are copied completely, however little is written at a time.
  * Files that do not belong to the archive are not copied.
@@ -316,8 +324,10 @@ static void companions_are_copied(void)
     (void)umask(mask);
     CHECK(stat(partial, &st) == 0 && (st.st_mode & 07777) == 0750);
     most_written = 999;
+    const int free_before = next_descriptor();
     CHECK(ictusi_output_finish(anchor, partial, out, &why) == ICTUS_OK);
     most_written = 0;
+    CHECK(next_descriptor() == free_before);
     for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "%s/copy/%s", root, names[i]);
         if (i < COPIED) {

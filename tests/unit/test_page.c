@@ -80,6 +80,16 @@ static void test_reading(void)
     struct ictus_time back;
     REQUIRE(ictus_lock_unmap(lock, r.time, &back) == ICTUS_OK);
     CHECK_NEAR((double)(back.ns - half.ns), 0, 1);
+    /* However small it is. */
+    for (int side = -1; side <= 1; side += 2) {
+        struct page_clock small = c;
+        small.slew_ns = side;
+        small.slew_rate = 1e-7;
+        ictusi_page_publish(&writer, &small);
+        REQUIRE(ictus_lock_map(lock, half, &r) == ICTUS_OK);
+        CHECK_NEAR(r.bound_ns, small.bound_ns + 5e-3 * small.bound_rate + 0.5, 1e-6);
+    }
+    ictusi_page_publish(&writer, &c);
     /* After its next poll and a grace period it is in holdover, with growing errors. */
     const struct ictus_time far = {c.good_until + 1};
     REQUIRE(ictus_lock_map(lock, far, &r) == ICTUS_OK);

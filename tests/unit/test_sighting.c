@@ -210,8 +210,40 @@ static void names_are_matched(void)
     CHECK(!ictusi_sighting_matches(longest, "linear"));
 }
 
+/* An algorithm's name is what stands behind the operation's in a function's name. */
+static void functions_name_algorithms(void)
+{
+    static const struct {
+        const char *before, *function, *operation, *algorithm;
+    } cases[] = {
+        {"", "ompi_coll_base_bcast_intra_binomial", "bcast", "binomial"},
+        {"", "ompi_coll_base_bcast_binomial", "bcast", "binomial"},
+        {"", "ompi_coll_base_bcast_intra_", "bcast", ""},
+        {"chain", "ompi_coll_base_bcast_intra_binomial", "bcast", "binomial"},
+        {"chain", "ompi_coll_base_bcast_intra_generic", "bcast", "chain"},
+        {"chain", "ompi_coll_base_bcasts_intra_binomial", "bcast", "chain"},
+        {"chain", "ompi_coll_base_reduce_intra_binomial", "bcast", "chain"},
+        {"chain", "ompi_coll_tuned_bcast_intra_binomial", "bcast", "chain"},
+        {"split_bintree", "ompi_coll_base_bcast_intra_generic", "bcast", "chain"},
+        {"split_bintree", "ompi_coll_base_bcast_generic", "bcast", "chain"},
+        {"chain", "ompi_coll_base_reduce_scatter_intra_ring", "reduce", "chain"},
+        {"chain", "ompi_coll_base_reduce_scatter_intra_ring", "reduce_scatter", "ring"},
+        {"chain", "ompi_coll_base_reduce_scatter_block_intra_ring", "reduce_scatter", "chain"},
+        {"", "ompi_coll_base_reduce_scatter_block_intra_ring", "reduce_scatter_block", "ring"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct sighting s;
+        memset(&s, 0, sizeof(s));
+        (void)snprintf(s.algorithm, sizeof(s.algorithm), "%s", cases[i].before);
+        ictusi_sighting_note(NULL, cases[i].function, cases[i].operation, &s);
+        CHECK_STR(s.algorithm, cases[i].algorithm);
+        CHECK_STR(s.component, "");
+    }
+}
+
 int main(void)
 {
+    functions_name_algorithms();
     find_places(SIGHTING_LIBRARY);
     stacks_begin_in_mpi();
     few_stacks_prove_no_component();

@@ -352,6 +352,8 @@ static void raw_errors_are_kept(void)
     CHECK(run(&how) == 1);
     REQUIRE(qualities[0].errors_ns);
     CHECK(isnan(qualities[0].errors_ns[0]));
+    CHECK(qualities[0].checked == 0 && isnan(qualities[0].covered));
+    CHECK(qualities[0].max_error_ns == 0.0 && qualities[0].rms_error_ns == 0.0);
     free(qualities[0].errors_ns);
 }
 
