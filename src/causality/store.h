@@ -55,6 +55,13 @@ typedef void store_mend(const void *self, void *elements, uint64_t count);
 int ictusi_store_take(struct store *store, struct store *other, store_mend *mend, const void *self,
                       struct ictus_why *why);
 
+/*
+ * Have memory ready for elements that will be written. Otherwise a page that is read before it is
+ * first written costs two faults, and the second one interrupts all other threads. Does nothing for
+ * an array that lies in a file.
+ */
+void ictusi_store_populate(const struct store *store, uint64_t from, uint64_t to);
+
 /* Release the memory behind the array; its contents stay in the file. */
 void ictusi_store_relax(const struct store *store);
 

@@ -35,6 +35,9 @@ int ictusi_analysis_visit(const struct analysis *a, struct location_block block,
 
 enum { BLOCKS_MOST = 8 };
 
+/* Memory of this size moves between processors as a whole. */
+enum { CACHE_LINE = 64 };
+
 /*
  * Divide the locations into blocks with about the same number of points, one for each of the
  * session's threads. Returns how many there are, from 1 to BLOCKS_MOST.

@@ -17,9 +17,10 @@
 #include "waits/blame.h"
 
 #include "causality/crew.h"
+#include "core/array.h"
+#include "waits/charges.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A rate that is open on a location for calls later than `until`. */
 struct open_rate {
@@ -27,43 +28,63 @@ struct open_rate {
     uint32_t next; /* in the list of rates that wait for the same call, or of free ones */
 };
 
-struct walker {
-    uint64_t cursor; /* one past the next call to pass */
-    int64_t time;    /* when that call was left */
-    bool queued;
-    uint32_t *heap; /* open rates, a heap with the largest `until` on top */
-    uint32_t heap_count, heap_room;
+/* The rates that are open on a location: a heap with the largest `until` on top. */
+struct rate_heap {
+    uint32_t *list;
+    uint32_t count, room;
 };
 
-/* What the replay knows about a call; initially zero. */
-struct passing {
-    uint32_t dependents; /* waits for it that have not been charged yet */
-    uint32_t pending;    /* list of rates to open when it is passed */
+/* At most so many threads find charges, or keep ledgers. Two more jobs are each for one thread. */
+enum { DESKS = 4, CLERKS = 4, JOBS = 2 + DESKS + CLERKS };
+
+/*
+ * What the replay makes of a number of calls in four stages: they are passed (backward.c), their
+ * charges are found (charges.c), and made entries of the ledger, which are carried out (ledger.c).
+ */
+struct replay_page {
+    _Alignas(CACHE_LINE) struct backward_step *steps;
+    struct charge *charges; /* by step */
+    uint64_t count;
+    struct charge_desk desks[DESKS]; /* each finds the charges of an equal part of the steps */
+    struct ledger_page ledger;
 };
 
+enum replay_stage { STAGE_PASS, STAGE_CHARGE, STAGE_ENTER, STAGE_CARRY_OUT, STAGES };
+
+/* What different threads change lies apart in memory: see struct ledger. */
 struct replay {
     struct blame *blame;
     const struct analysis *analysis;
     const struct times *times;
     const struct syncs *syncs;
-    struct ledger ledger;
-    struct ledger_page pages[2]; /* one is filled while the other is carried out */
-    int filled;                  /* which one */
-    struct walker *walkers;      /* by location */
-    struct store calls;          /* struct passing, by call */
-    uint64_t passed;             /* calls since memory was last released */
+    uint32_t turn, desks, clerks;
+    bool apart; /* the stages work on different pages at the same time */
+    struct replay_page pages[STAGES];
+    struct ledger ledgers[CLERKS];
+    int err[JOBS];
+    _Alignas(CACHE_LINE) struct backward backward;
+    _Alignas(CACHE_LINE) struct rate_heap *heaps; /* by location */
+    struct store pending; /* uint32_t, by call: list of rates to open when it is passed */
+    uint64_t entered;     /* steps since memory was last released */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
-    uint32_t *ready; /* heap of locations, the latest on top */
-    uint32_t ready_count;
-    struct time_map own, other;
-    uint32_t row_count;
-    int err, done_err; /* of the two halves */
+    struct ledger_key *keys; /* of rows */
+    uint64_t key_count;
 };
 
-static struct passing *replay_call(const struct replay *r, uint64_t call)
+/* Fewer steps make a page if one thread does all with it while its calls are in the cache. */
+enum { PAGE_SHORT = 1 << 10, PAGE_LONG = 1 << 12 };
+
+enum { ENTERED_HELD = 1 << 17 };
+
+static uint64_t page_most(const struct replay *r)
 {
-    return (struct passing *)r->calls.area + call;
+    return r->apart ? PAGE_LONG : PAGE_SHORT;
+}
+
+static uint32_t *replay_pending(const struct replay *r, uint64_t call)
+{
+    return (uint32_t *)r->pending.area + call;
 }
 
 /*
@@ -105,48 +126,49 @@ static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
 }
 
 /* Binary heap. Intervals may overlap in any way, but those that reach back least close first. */
-static int heap_push(struct replay *r, struct walker *w, uint32_t index)
+static int heap_push(struct replay *r, struct rate_heap *heap, uint32_t index)
 {
-    if (w->heap_count == w->heap_room) {
-        const uint32_t room = w->heap_room ? 2 * w->heap_room : 16;
-        uint32_t *wide = realloc(w->heap, room * sizeof *wide);
+    if (heap->count == heap->room) {
+        const uint32_t room = heap->room ? 2 * heap->room : 16;
+        uint32_t *wide = realloc(heap->list, room * sizeof *wide);
         if (!wide) {
             return ICTUS_ERR_NOMEM;
         }
-        w->heap = wide;
-        w->heap_room = room;
+        heap->list = wide;
+        heap->room = room;
     }
-    uint32_t at = w->heap_count++;
-    while (at > 0 && rate_before(r, index, w->heap[(at - 1) / 2])) {
-        w->heap[at] = w->heap[(at - 1) / 2];
+    uint32_t at = heap->count++;
+    while (at > 0 && rate_before(r, index, heap->list[(at - 1) / 2])) {
+        heap->list[at] = heap->list[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    w->heap[at] = index;
+    heap->list[at] = index;
     return ICTUS_OK;
 }
 
-static uint32_t heap_pop(struct replay *r, struct walker *w)
+static uint32_t heap_pop(struct replay *r, struct rate_heap *heap)
 {
-    const uint32_t top = w->heap[0];
-    const uint32_t last = w->heap[--w->heap_count];
+    const uint32_t top = heap->list[0];
+    const uint32_t last = heap->list[--heap->count];
     uint32_t at = 0;
-    for (uint32_t child = 1; child < w->heap_count; child = 2 * at + 1) {
-        if (child + 1 < w->heap_count && rate_before(r, w->heap[child + 1], w->heap[child])) {
+    for (uint32_t child = 1; child < heap->count; child = 2 * at + 1) {
+        if (child + 1 < heap->count && rate_before(r, heap->list[child + 1], heap->list[child])) {
             child++;
         }
-        if (!rate_before(r, w->heap[child], last)) {
+        if (!rate_before(r, heap->list[child], last)) {
             break;
         }
-        w->heap[at] = w->heap[child];
+        heap->list[at] = heap->list[child];
         at = child;
     }
-    w->heap[at] = last;
+    heap->list[at] = last;
     return top;
 }
 
-static int replay_note(struct replay *r, enum ledger_act act, uint32_t location, uint32_t rate)
+static int ledger_note(struct ledger_page *ledger, enum ledger_act act, uint32_t location,
+                       uint32_t rate)
 {
-    struct ledger_entry *entry = ictusi_ledger_add(&r->pages[r->filled]);
+    struct ledger_entry *entry = ictusi_ledger_add(ledger);
     if (entry) {
         *entry = (struct ledger_entry){.act = (uint8_t)act, .location = location, .rate = rate};
     }
@@ -157,16 +179,17 @@ static int replay_note(struct replay *r, enum ledger_act act, uint32_t location,
  * Open the rates of a call, once all waits for it have been charged. They do not apply to the
  * call's own wait, which came after the call was entered, and the others waited for that enter.
  */
-static int walker_open(struct replay *r, uint32_t location, uint64_t call)
+static int rates_open(struct replay *r, struct ledger_page *ledger,
+                      const struct backward_step *step)
 {
     int err = ICTUS_OK;
-    struct passing *passing = replay_call(r, call);
-    for (uint32_t i = passing->pending, next; i != RATE_NONE && !err; i = next) {
+    uint32_t *pending = replay_pending(r, step->call);
+    for (uint32_t i = *pending, next; i != RATE_NONE && !err; i = next) {
         next = r->rates[i].next;
-        err = replay_note(r, LEDGER_OPEN, location, i);
-        err = err ? err : heap_push(r, &r->walkers[location], i);
+        err = ledger_note(ledger, LEDGER_OPEN, step->location, i);
+        err = err ? err : heap_push(r, &r->heaps[step->location], i);
     }
-    passing->pending = RATE_NONE;
+    *pending = RATE_NONE;
     return err;
 }
 
@@ -174,295 +197,280 @@ static int walker_open(struct replay *r, uint32_t location, uint64_t call)
  * Close the rates whose interval begins at or after this call. For most calls there are none, and
  * only the top of the heap is examined.
  */
-static int walker_close(struct replay *r, uint32_t location, uint64_t call)
+static int rates_close(struct replay *r, struct ledger_page *ledger,
+                       const struct backward_step *step)
 {
-    struct walker *w = &r->walkers[location];
+    struct rate_heap *heap = &r->heaps[step->location];
     int err = ICTUS_OK;
-    while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call && !err) {
-        const uint32_t index = heap_pop(r, w);
-        err = replay_note(r, LEDGER_CLOSE, location, index);
+    while (heap->count && r->rates[heap->list[0]].until >= (int64_t)step->call && !err) {
+        const uint32_t index = heap_pop(r, heap);
+        err = ledger_note(ledger, LEDGER_CLOSE, step->location, index);
         rate_release(r, index);
     }
     return err;
 }
 
-/* Attribute a part of the next charge to the row of a location and call path. */
-static int blame_add_part(struct replay *r, uint32_t location, uint32_t path, double delay)
+/* The row of a location and call path; rows are numbered in the order of their first charge. */
+static int blame_key_find(struct replay *r, const struct charge_part *part, uint32_t *row)
 {
-    int64_t *row = ictusi_idmap_at(&r->blame->index, location, path, (int64_t)r->row_count);
-    struct ledger_part *part = row ? ictusi_ledger_add_part(&r->pages[r->filled]) : NULL;
-    if (!part) {
-        return ICTUS_ERR_NOMEM;
-    }
-    *part = (struct ledger_part){(uint32_t)*row, location, path, delay};
-    r->row_count += *row == (int64_t)r->row_count;
-    return ICTUS_OK;
-}
-
-/*
- * Add the delays of q relative to p by call path, in the order of r->other's list. What q did while
- * recording was off is unknown and counts as nobody's delay.
- */
-static int blame_add_delays(struct replay *r, uint32_t location, const struct partner *p,
-                            const struct sync_point *sync, struct ledger_entry *charge)
-{
-    int err = ICTUS_OK;
-    ictusi_time_map_clear(&r->own);
-    ictusi_time_map_clear(&r->other);
-    ictusi_times_between(r->times, &r->own, location, sync->own, charge->call);
-    ictusi_times_between(r->times, &r->other, p->location, sync->other, p->call);
-    for (uint32_t i = 0; i < r->other.count && !err; i++) {
-        const uint32_t path = r->other.listed[i];
-        const int64_t more = r->other.ticks[path] - r->own.ticks[path];
-        if (more > 0 && path != PATH_MUTED) {
-            err = blame_add_part(r, p->location, path, (double)more);
-            charge->delay += (double)more;
-            charge->parts++;
+    int64_t *known =
+        ictusi_idmap_at(&r->blame->index, part->location, part->path, (int64_t)r->key_count);
+    if (known && *known == (int64_t)r->key_count) {
+        struct ledger_key *key = array_append((void **)&r->keys, &r->key_count, sizeof *key);
+        if (!key) {
+            return ICTUS_ERR_NOMEM;
         }
+        *key = (struct ledger_key){part->location, part->path};
     }
-    charge->waits = (double)r->other.waited;
-    return err;
+    *row = known ? (uint32_t)*known : 0;
+    return known ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 /*
  * Open a rate on the causer's own waits. The rate stays with the causing call until that is passed.
+ * If that has been, because waits form a circle, it opens no more.
  */
-static int blame_add_rate(struct replay *r, struct ledger_entry *charge, uint32_t cause,
-                          uint32_t until)
+static int blame_add_rate(struct replay *r, const struct charge *charge, uint32_t cause,
+                          uint32_t *index)
 {
-    charge->rate = rate_new(r);
-    if (charge->rate == RATE_NONE) {
+    *index = rate_new(r);
+    if (*index == RATE_NONE) {
         return ICTUS_ERR_NOMEM;
     }
-    struct open_rate *rate = &r->rates[charge->rate];
-    rate->until = until == CALL_NONE ? -1 : (int64_t)until;
-    struct passing *passing = replay_call(r, cause);
-    rate->next = passing->pending;
-    passing->pending = charge->rate;
+    struct open_rate *rate = &r->rates[*index];
+    uint32_t *pending = replay_pending(r, cause);
+    rate->until = charge->until == CALL_NONE ? -1 : (int64_t)charge->until;
+    rate->next = *pending;
+    *pending = *index;
     return ICTUS_OK;
 }
 
-static void blame_ready_push(struct replay *r, uint32_t location);
-
-/*
- * Divide one wait among what its causer did since the two last synchronised, then release the
- * causer: the last charged wait for a call makes its location ready again, if that has reached the
- * call.
- */
-static int blame_charge_call(struct replay *r, uint32_t location, uint32_t call)
+/* Enter the charge of one wait into the ledger. */
+static int blame_enter(struct replay *r, struct ledger_page *ledger,
+                       const struct backward_step *step, const struct charge *charge,
+                       const struct charge_part *parts)
 {
-    const struct partner *p = partner_at(&r->analysis->partners, call);
-    const struct sync_point sync = ictusi_syncs_before(r->syncs, call);
-    struct ledger_entry charge = {.act = LEDGER_CHARGE, .location = location, .call = call};
-    int err = blame_add_delays(r, location, p, &sync, &charge);
-    if (!err && charge.waits > 0) {
-        err = blame_add_rate(r, &charge, p->call, sync.other);
+    uint32_t rate = RATE_NONE;
+    int err = ICTUS_OK;
+    for (uint32_t i = 0; i < charge->parts && !err; i++) {
+        struct ledger_part *part = ictusi_ledger_add_part(ledger);
+        err = part ? blame_key_find(r, &parts[i], &part->row) : ICTUS_ERR_NOMEM;
+        if (!err) {
+            part->delay = parts[i].delay;
+        }
     }
-    struct ledger_entry *entry = err ? NULL : ictusi_ledger_add(&r->pages[r->filled]);
+    if (!err && charge->waits > 0) {
+        const uint32_t cause = partner_at(&r->analysis->partners, step->call)->call;
+        err = blame_add_rate(r, charge, cause, &rate);
+    }
+    struct ledger_entry *entry = err ? NULL : ictusi_ledger_add(ledger);
     if (!entry) {
         return ICTUS_ERR_NOMEM;
     }
-    *entry = charge;
-    uint32_t *dependents = &replay_call(r, p->call)->dependents;
-    if (*dependents > 0 && --*dependents == 0 && r->walkers[p->location].cursor == p->call + 1ULL) {
-        blame_ready_push(r, p->location);
-    }
+    *entry = (struct ledger_entry){.act = LEDGER_CHARGE,
+                                   .rated = r->heaps[step->location].count > 0,
+                                   .location = step->location,
+                                   .rate = rate,
+                                   .call = step->call,
+                                   .parts = charge->parts,
+                                   .delay = charge->delay,
+                                   .waits = charge->waits};
     return ICTUS_OK;
 }
 
-/* Move the cursor of a location to one past its next call to pass. */
-static void walker_place(struct replay *r, uint32_t location, uint64_t cursor)
+/* The steps whose charges a desk finds. */
+static uint64_t page_part(const struct replay *r, const struct replay_page *page, uint32_t desk)
 {
-    struct walker *w = &r->walkers[location];
-    w->cursor = cursor;
-    w->time = cursor > r->analysis->calls.first[location]
-                  ? call_at(&r->analysis->calls, cursor - 1)->leave
-                  : INT64_MIN;
-}
-
-static void blame_ready_push(struct replay *r, uint32_t location)
-{
-    struct walker *w = &r->walkers[location];
-    if (w->queued || w->cursor == r->analysis->calls.first[location]) {
-        return;
-    }
-    w->queued = true;
-    uint32_t at = r->ready_count++;
-    while (at > 0 && w->time > r->walkers[r->ready[(at - 1) / 2]].time) {
-        r->ready[at] = r->ready[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    r->ready[at] = location;
+    return page->count * desk / r->desks;
 }
 
 /*
- * The latest call comes first: the replay goes from the end of the trace to its beginning. Any
- * order in which waiters precede their causers finds the same rates. With this one, all locations
- * go back through time together, so that only part of the trace has to be in memory.
+ * Make entries of the charges. The order matters. Rates whose interval begins at a call close
+ * before its wait is charged, and rates whose interval ends at it open afterwards, because neither
+ * interval includes the call's own wait.
  */
-static uint32_t blame_ready_pop(struct replay *r)
+static int replay_enter(struct replay *r, struct replay_page *page)
 {
-    const uint32_t top = r->ready[0];
-    const uint32_t last = r->ready[--r->ready_count];
-    uint32_t at = 0;
-    for (uint32_t child = 1; child < r->ready_count; child = 2 * at + 1) {
-        if (child + 1 < r->ready_count &&
-            r->walkers[r->ready[child + 1]].time > r->walkers[r->ready[child]].time) {
-            child++;
+    int err = ICTUS_OK;
+    ictusi_ledger_page_clear(&page->ledger);
+    for (uint32_t d = 0; d < r->desks; d++) {
+        const struct charge_part *parts = page->desks[d].parts;
+        const uint64_t to = page_part(r, page, d + 1);
+        for (uint64_t i = page_part(r, page, d); i < to && !err; i++) {
+            const struct backward_step *step = &page->steps[i];
+            err = rates_close(r, &page->ledger, step);
+            if (!err && analysis_wait(r->analysis, step->call) > 0) {
+                err = blame_enter(r, &page->ledger, step, &page->charges[i], parts);
+                parts += page->charges[i].parts;
+            }
+            err = err ? err : rates_open(r, &page->ledger, step);
         }
-        if (r->walkers[r->ready[child]].time <= r->walkers[last].time) {
-            break;
-        }
-        r->ready[at] = r->ready[child];
-        at = child;
     }
-    r->ready[at] = last;
-    r->walkers[top].queued = false;
-    return top;
-}
-
-/*
- * Release memory from time to time. Passed calls are not needed again, and the earlier ones are
- * elsewhere in memory.
- */
-static void replay_rest(struct replay *r)
-{
-    const uint64_t before = r->passed;
-    analysis_pass(r->analysis, &r->passed, 1);
-    if (r->passed < before) {
-        ictusi_store_relax(&r->calls);
+    r->entered += page->count;
+    if (r->entered > ENTERED_HELD) {
+        r->entered = 0;
+        ictusi_store_relax(&r->pending);
         ictusi_syncs_relax(r->syncs);
         ictusi_times_relax(r->times);
     }
-}
-
-/*
- * Pass the call before the cursor, unless a wait for it has not been charged yet. The order
- * matters. Rates whose interval begins at this call close before its wait is charged, and rates
- * whose interval ends at it open afterwards, because neither interval includes the call's own wait.
- */
-static int blame_walk(struct replay *r, uint32_t location)
-{
-    struct walker *w = &r->walkers[location];
-    const uint64_t call = w->cursor - 1;
-    if (replay_call(r, call)->dependents > 0) {
-        return ICTUS_OK; /* the last of them pushes it again */
-    }
-    replay_rest(r);
-    int err = walker_close(r, location, call);
-    if (!err && analysis_wait(r->analysis, call) > 0) {
-        err = blame_charge_call(r, location, (uint32_t)call);
-    }
-    err = err ? err : walker_open(r, location, call);
-    walker_place(r, location, call);
-    blame_ready_push(r, location);
     return err;
 }
 
-/*
- * No location can advance: in a broken trace, waits form a circle. The latest call is passed
- * anyway. Waits that are charged to that call later open no rate, because it has been passed.
- */
-static bool blame_break_circle(struct replay *r)
+/* Let the ledger know all rates and rows that have been mentioned. */
+static int replay_make(struct replay *r)
 {
-    const uint64_t locations = r->analysis->session.trace->layout.location_count;
-    uint32_t latest = UINT32_MAX;
-    for (uint32_t l = 0; l < locations; l++) {
-        if (r->walkers[l].cursor > r->analysis->calls.first[l] &&
-            (latest == UINT32_MAX || r->walkers[l].time > r->walkers[latest].time)) {
-            latest = l;
-        }
+    int err = ICTUS_OK;
+    for (uint32_t i = 0; i < r->clerks && !err; i++) {
+        err = ictusi_ledger_make(&r->ledgers[i], r->rate_count, r->key_count);
     }
-    if (latest == UINT32_MAX) {
-        return false;
-    }
-    uint32_t *dependents = &replay_call(r, r->walkers[latest].cursor - 1)->dependents;
-    r->blame->cyclic += *dependents;
-    *dependents = 0;
-    blame_ready_push(r, latest);
-    return true;
+    return err;
 }
 
-/* Count the waits for each call, and place each location at its last call. */
-static int replay_prepare(struct replay *r, struct ictus_why *why)
+static struct replay_page *replay_page_at(struct replay *r, enum replay_stage stage)
+{
+    return &r->pages[r->apart ? (r->turn + STAGES - stage) % STAGES : 0];
+}
+
+static int replay_charge(struct replay *r, uint32_t desk)
+{
+    struct replay_page *page = replay_page_at(r, STAGE_CHARGE);
+    const uint64_t from = page_part(r, page, desk);
+    return ictusi_charges_find(&page->desks[desk], page->steps + from, page->charges + from,
+                               page_part(r, page, desk + 1) - from);
+}
+
+/* One of the jobs of a turn, in the order of the stages. */
+static void replay_job(void *self, uint32_t number)
+{
+    struct replay *r = self;
+    int *err = &r->err[number];
+    if (number == 0) {
+        struct replay_page *page = replay_page_at(r, STAGE_PASS);
+        page->count = ictusi_backward_pass(&r->backward, page->steps, page_most(r));
+    } else if (number <= r->desks) {
+        *err = replay_charge(r, number - 1);
+    } else if (number == r->desks + 1) {
+        *err = replay_enter(r, replay_page_at(r, STAGE_ENTER));
+        *err = *err || r->apart ? *err : replay_make(r);
+    } else {
+        const struct replay_page *page = replay_page_at(r, STAGE_CARRY_OUT);
+        ictusi_ledger_do(&r->ledgers[number - r->desks - 2], &page->ledger);
+    }
+}
+
+/*
+ * Do one job after the other with one page until all calls are passed, or all jobs at the same
+ * time, each with another page. Threads are started for each turn, so that pages must be worth it.
+ */
+static int replay_run(struct replay *r)
+{
+    const uint32_t jobs = 2 + r->desks + r->clerks;
+    bool any = true;
+    int err = ICTUS_OK;
+    for (; any && !err; r->turn++) {
+        ictusi_crew_run(r->analysis->session.threads, jobs, replay_job, r);
+        for (uint32_t i = 0; i < jobs && !err; i++) {
+            err = r->err[i];
+        }
+        err = err ? err : replay_make(r);
+        any = false;
+        for (int i = 0; i < STAGES; i++) {
+            any = any || r->pages[i].count > 0;
+        }
+    }
+    return err;
+}
+
+static int page_init(struct replay *r, struct replay_page *page)
+{
+    page->steps = calloc(page_most(r), sizeof *page->steps);
+    page->charges = calloc(page_most(r), sizeof *page->charges);
+    int err = page->steps && page->charges ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint32_t d = 0; d < r->desks && !err; d++) {
+        err = ictusi_charge_desk_init(&page->desks[d], r->times, r->syncs);
+    }
+    return err;
+}
+
+static void page_free(struct replay_page *page)
+{
+    for (int d = 0; d < DESKS; d++) {
+        ictusi_charge_desk_free(&page->desks[d]);
+    }
+    free(page->steps);
+    free(page->charges);
+    ictusi_ledger_page_free(&page->ledger);
+}
+
+static int replay_init(struct replay *r, struct ictus_why *why)
 {
     const struct analysis *a = r->analysis;
-    const uint64_t locations = a->session.trace->layout.location_count;
+    const uint32_t threads = a->session.threads > 1 ? (uint32_t)a->session.threads : 1;
     const uint64_t calls = a->calls.calls.count;
-    r->walkers = calloc(locations + 1, sizeof *r->walkers);
-    r->ready = calloc(locations + 1, sizeof *r->ready);
-    int err = r->walkers && r->ready ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err = err ? err : ictusi_ledger_init(&r->ledger, a);
+    r->apart = threads > 1;
+    r->desks = threads < DESKS ? threads : DESKS;
+    r->clerks = threads < CLERKS ? threads : CLERKS;
+    r->heaps = calloc(a->session.trace->layout.location_count + 1, sizeof *r->heaps);
+    int err = r->heaps ? ictusi_backward_init(&r->backward, a, why) : ICTUS_ERR_NOMEM;
+    for (uint32_t i = 0; i < r->clerks && !err; i++) { /* equal parts of the histories */
+        const struct history_range range = {(int)(HISTORIES * i / r->clerks),
+                                            (int)(HISTORIES * (i + 1) / r->clerks)};
+        err = ictusi_ledger_init(&r->ledgers[i], a, range);
+    }
     err = err ? err
-              : ictusi_store_init(&r->calls, sizeof(struct passing), calls,
-                                  CALLS_IN_MEMORY * sizeof(struct passing), why);
-    err = err ? err : ictusi_store_grow(&r->calls, calls, why);
-    for (uint64_t i = 0; i < calls && !err; i++) {
-        if (analysis_wait(a, i) > 0) {
-            replay_call(r, partner_at(&a->partners, i)->call)->dependents++;
-        }
-        replay_rest(r);
+              : ictusi_store_init(&r->pending, sizeof(uint32_t), calls,
+                                  CALLS_IN_MEMORY * sizeof(uint32_t), why);
+    err = err ? err : ictusi_store_grow(&r->pending, calls, why);
+    ictusi_store_populate(&r->pending, 0, err ? 0 : calls);
+    for (int i = 0; i < (r->apart ? STAGES : 1) && !err; i++) {
+        err = page_init(r, &r->pages[i]);
     }
-    for (uint32_t l = 0; l < locations && !err; l++) {
-        walker_place(r, l, a->calls.first[l + 1]);
-    }
-    err = err ? err : ictusi_time_map_init(&r->own, a->paths.count);
-    return err ? err : ictusi_time_map_init(&r->other, a->paths.count);
+    return err;
 }
 
 static void replay_free(struct replay *r)
 {
     const uint64_t locations = r->analysis->session.trace->layout.location_count;
-    for (uint64_t l = 0; r->walkers && l < locations; l++) {
-        free(r->walkers[l].heap);
+    for (uint64_t l = 0; r->heaps && l < locations; l++) {
+        free(r->heaps[l].list);
     }
-    free(r->walkers);
-    free(r->ready);
-    ictusi_store_fini(&r->calls);
+    free(r->heaps);
+    ictusi_store_fini(&r->pending);
     free(r->rates);
-    ictusi_ledger_free(&r->ledger);
-    ictusi_ledger_page_free(&r->pages[0]);
-    ictusi_ledger_page_free(&r->pages[1]);
-    ictusi_time_map_fini(&r->own);
-    ictusi_time_map_fini(&r->other);
-}
-
-/*
- * Fill a page. One thread alone carries a page out while its calls are still in the cache. Two
- * threads are started for each page, which must be worth it.
- */
-static void blame_fill(struct replay *r)
-{
-    enum { SHORT = 1 << 10, LONG = 1 << 13 };
-    const struct ledger_page *page = &r->pages[r->filled];
-    const uint64_t most = r->analysis->session.threads > 1 ? LONG : SHORT;
-    while (!r->err && page->count < most && (r->ready_count || blame_break_circle(r))) {
-        if (r->ready_count) {
-            r->err = blame_walk(r, blame_ready_pop(r));
-        }
+    free(r->keys);
+    for (int i = 0; i < STAGES; i++) {
+        page_free(&r->pages[i]);
+    }
+    ictusi_backward_free(&r->backward);
+    for (int i = 0; i < CLERKS; i++) {
+        ictusi_ledger_free(&r->ledgers[i]);
     }
 }
 
-/* One job fills a page, the other carries out the preceding one. */
-static void blame_turn(void *self, uint32_t number)
-{
-    struct replay *r = self;
-    if (number == 0) {
-        blame_fill(r);
-    } else {
-        r->done_err = ictusi_ledger_do(&r->ledger, &r->pages[!r->filled]);
-    }
-}
-
-/* Keep the results of the replay, which the caller frees. */
-static void replay_keep(const struct replay *r)
+/* Join the results of the ledgers. All have the same estimate. */
+static int replay_join(const struct replay *r)
 {
     struct blame *blame = r->blame;
-    blame->list = r->ledger.rows;
-    blame->count = r->ledger.row_count;
-    blame->total = r->ledger.total;
-    blame->unattributed = r->ledger.unattributed;
-    memcpy(blame->total_lanes, r->ledger.total_lanes, sizeof blame->total_lanes);
+    const struct ledger *first = &r->ledgers[0];
+    blame->list = calloc(r->key_count + 1, sizeof *blame->list);
+    if (!blame->list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    blame->count = r->key_count;
+    blame->total = first->total;
+    blame->unattributed = first->unattributed;
+    blame->cyclic = r->backward.cyclic;
+    for (uint32_t i = 0; i < r->clerks; i++) {
+        ictusi_ledger_total(&r->ledgers[i], blame->total_lanes);
+    }
+    for (uint64_t row = 0; row < blame->count; row++) {
+        blame->list[row].location = r->keys[row].location;
+        blame->list[row].path = r->keys[row].path;
+        for (uint32_t i = 0; i < r->clerks; i++) {
+            ictusi_ledger_read(&r->ledgers[i], row, &blame->list[row]);
+        }
+    }
+    return ICTUS_OK;
 }
 
 int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs,
@@ -474,20 +482,11 @@ int ictusi_blame_find(struct blame *blame, const struct times *times, const stru
                        .syncs = syncs,
                        .rate_count = 1,
                        .free_rate = RATE_NONE};
-    const uint64_t locations = r.analysis->session.trace->layout.location_count;
-    r.err = replay_prepare(&r, why);
-    for (uint32_t l = 0; l < locations && !r.err; l++) {
-        blame_ready_push(&r, l);
-    }
-    bool any = true;
-    while (any && !r.err && !r.done_err) {
-        ictusi_crew_run(r.analysis->session.threads, 2, blame_turn, &r);
-        any = r.pages[r.filled].count > 0;
-        r.filled = !r.filled;
-    }
-    replay_keep(&r);
+    int err = replay_init(&r, why);
+    err = err ? err : replay_run(&r);
+    err = err ? err : replay_join(&r);
     replay_free(&r);
-    return r.err ? r.err : r.done_err;
+    return err;
 }
 
 void ictusi_blame_free(struct blame *blame)

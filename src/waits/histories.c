@@ -372,8 +372,8 @@ double ictusi_histories_sigma(const struct histories *h, uint32_t location, int6
     return sqrt(clock_variance(&h->clocks[a], time) + clock_variance(&h->clocks[b], other_time));
 }
 
-void ictusi_histories_read(const struct histories *h, uint32_t location, int64_t time,
-                           double off[HISTORIES])
+void ictusi_histories_read_some(const struct histories *h, uint32_t location, int64_t time,
+                                struct history_range range, double off[HISTORIES])
 {
     const struct clock_errors *c = &h->clocks[h->clock_of[location]];
     double share = 0;
@@ -384,9 +384,15 @@ void ictusi_histories_read(const struct histories *h, uint32_t location, int64_t
     const uint32_t at = clock_place(c, time, &share);
     const double *before = &c->history[(size_t)at * HISTORIES];
     const double *after = share > 0 ? before + HISTORIES : before;
-    for (int k = 0; k < HISTORIES; k++) {
+    for (int k = range.from; k < range.to; k++) {
         off[k] = before[k] + share * (after[k] - before[k]);
     }
+}
+
+void ictusi_histories_read(const struct histories *h, uint32_t location, int64_t time,
+                           double off[HISTORIES])
+{
+    ictusi_histories_read_some(h, location, time, (struct history_range){0, HISTORIES}, off);
 }
 
 double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t time, int lane)

@@ -59,6 +59,15 @@ int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count);
 double ictusi_histories_sigma(const struct histories *histories, uint32_t location, int64_t time,
                               uint32_t other, int64_t other_time);
 
+/* Some of the histories: those from `from` up to, but not including, `to`. */
+struct history_range {
+    int from, to;
+};
+
+/* The error of a location's clock at an instant, in some histories; the rest of off is not set. */
+void ictusi_histories_read_some(const struct histories *histories, uint32_t location, int64_t time,
+                                struct history_range range, double off[HISTORIES]);
+
 /* The error of a location's clock at an instant, in each history. */
 void ictusi_histories_read(const struct histories *histories, uint32_t location, int64_t time,
                            double off[HISTORIES]);

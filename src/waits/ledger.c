@@ -4,17 +4,37 @@
  */
 #include "waits/ledger.h"
 
-#include "core/array.h"
-
 #include <ictus/error.h>
 #include <stdlib.h>
+#include <string.h>
 
-int ictusi_ledger_init(struct ledger *l, const struct analysis *a)
+enum { ROW_DIRECT, ROW_INDIRECT, ROW_LANE };
+enum { RATE_ESTIMATE, RATE_LANE };
+
+/* How many histories, and how many slots a rate or a row has. */
+static inline size_t ledger_width(const struct ledger *l)
+{
+    const int width = l->range.to - l->range.from;
+    return (size_t)width;
+}
+
+static inline size_t ledger_rate_slots(const struct ledger *l)
+{
+    return RATE_LANE + 2 * ledger_width(l);
+}
+
+static inline size_t ledger_row_slots(const struct ledger *l)
+{
+    return ROW_LANE + 2 * ledger_width(l);
+}
+
+int ictusi_ledger_init(struct ledger *l, const struct analysis *a, struct history_range range)
 {
     const enum sigma_source source = a->histories.source;
     const bool lanes = source == SIGMA_ARCHIVE || source == SIGMA_MESSAGES;
-    *l = (struct ledger){.analysis = a, .slots = lanes ? LEDGER_SLOTS : LEDGER_LANE};
-    l->open = calloc(a->session.trace->layout.location_count + 1, sizeof *l->open);
+    *l = (struct ledger){.analysis = a, .range = lanes ? range : (struct history_range){0, 0}};
+    l->open = calloc((a->session.trace->layout.location_count + 1) * ledger_rate_slots(l),
+                     sizeof *l->open);
     return l->open ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
@@ -22,34 +42,58 @@ void ictusi_ledger_free(struct ledger *l)
 {
     free(l->open);
     free(l->rates);
-    l->open = NULL;
-    l->rates = NULL;
+    free(l->rows);
+    *l = (struct ledger){.open = NULL};
 }
 
-/* Pages are emptied and filled again, so they never become smaller. */
-static void *page_widen(void *list, uint64_t count, uint64_t *room, size_t size)
+/* Twice the room for a list, until `count` elements fit. It never becomes smaller. */
+static void *ledger_widen(void *list, uint64_t count, uint64_t *room, size_t size)
 {
-    if (count < *room) {
-        return list;
+    uint64_t wanted = *room ? *room : 256;
+    while (wanted < count) {
+        wanted *= 2;
     }
-    const uint64_t wanted = *room ? 2 * *room : 1024;
-    void *wide = realloc(list, wanted * size);
+    void *wide = wanted > *room ? realloc(list, wanted * size) : list;
     *room = wide ? wanted : *room;
     return wide;
 }
 
+int ictusi_ledger_make(struct ledger *l, uint64_t rates, uint64_t rows)
+{
+    const size_t slots = ledger_row_slots(l);
+    int64_t *more_rates =
+        ledger_widen(l->rates, rates, &l->rate_room, ledger_rate_slots(l) * sizeof *more_rates);
+    l->rates = more_rates ? more_rates : l->rates;
+    double *more_rows = ledger_widen(l->rows, rows, &l->row_room, slots * sizeof *more_rows);
+    l->rows = more_rows ? more_rows : l->rows;
+    if (!more_rates || !more_rows) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (rows > l->row_count) {
+        memset(l->rows + l->row_count * slots, 0, (rows - l->row_count) * slots * sizeof *l->rows);
+        l->row_count = rows;
+    }
+    return ICTUS_OK;
+}
+
 struct ledger_entry *ictusi_ledger_add(struct ledger_page *page)
 {
-    void *list = page_widen(page->entries, page->count, &page->room, sizeof *page->entries);
+    void *list = ledger_widen(page->entries, page->count + 1, &page->room, sizeof *page->entries);
     page->entries = list ? list : page->entries;
     return list ? &page->entries[page->count++] : NULL;
 }
 
 struct ledger_part *ictusi_ledger_add_part(struct ledger_page *page)
 {
-    void *list = page_widen(page->parts, page->part_count, &page->part_room, sizeof *page->parts);
+    void *list =
+        ledger_widen(page->parts, page->part_count + 1, &page->part_room, sizeof *page->parts);
     page->parts = list ? list : page->parts;
     return list ? &page->parts[page->part_count++] : NULL;
+}
+
+void ictusi_ledger_page_clear(struct ledger_page *page)
+{
+    page->count = page->part_count = 0;
 }
 
 void ictusi_ledger_page_free(struct ledger_page *page)
@@ -59,10 +103,10 @@ void ictusi_ledger_page_free(struct ledger_page *page)
     *page = (struct ledger_page){.entries = NULL};
 }
 
-/* One wait being charged. */
+/* One wait being charged: w and k as recorded, and w + k in each lane, in the order of slots. */
 struct charged {
-    double direct, later;     /* w and k as recorded */
-    double all[LEDGER_SLOTS]; /* w + k */
+    double direct, later;
+    double lanes[LANES];
 };
 
 /*
@@ -71,134 +115,128 @@ struct charged {
  */
 static void ledger_weigh(struct ledger *l, const struct ledger_entry *e, struct charged *c)
 {
-    const struct ledger_open *open = &l->open[e->location];
+    const size_t width = ledger_width(l);
+    const int64_t *const open = l->open + e->location * ledger_rate_slots(l);
     const double wait = (double)analysis_wait(l->analysis, e->call);
-    double *const lanes = c->all + LEDGER_LANE;
-    c->all[LEDGER_ESTIMATE] = c->direct = wait;
-    if (l->slots > LEDGER_LANE) {
-        const bool spread = ictusi_wait_lanes(l->analysis, e->call, lanes);
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] = spread ? lanes[k] + wait : wait;
-            l->total_lanes[k] += lanes[k];
-        }
+    double lanes[LANES];
+    const bool spread = width > 0 && ictusi_wait_lanes(l->analysis, e->call, l->range, lanes);
+    const double *const plus = lanes + l->range.from;
+    const double *const minus = plus + HISTORIES;
+    c->direct = wait;
+    c->later = wait * (double)open[RATE_ESTIMATE] * 0x1p-32;
+    for (size_t k = 0; k < width; k++) {
+        c->lanes[k] = spread ? plus[k] + wait : wait;
+        c->lanes[width + k] = spread ? minus[k] + wait : wait;
     }
-    c->later = wait * (double)open->sum[LEDGER_ESTIMATE] * 0x1p-32;
-    for (int k = 0; k < l->slots && open->count > 0; k++) {
-        c->all[k] += wait * (double)open->sum[k] * 0x1p-32;
+    for (size_t k = 0; k < 2 * width; k++) {
+        l->total_lanes[k] += c->lanes[k];
     }
-}
-
-/* The row of a part, which is made when it is first charged; NULL: no memory. */
-static struct blame_row *ledger_row(struct ledger *l, const struct ledger_part *part)
-{
-    if (part->row == l->row_count) {
-        struct blame_row *row = array_append((void **)&l->rows, &l->row_count, sizeof *row);
-        if (!row) {
-            return NULL;
-        }
-        row->location = part->location;
-        row->path = part->path;
+    for (size_t k = 0; k < 2 * width && e->rated; k++) {
+        c->lanes[k] += wait * (double)open[RATE_LANE + k] * 0x1p-32;
     }
-    return &l->rows[part->row];
 }
 
 /*
  * Direct blame is what the delay of q cost p. Indirect blame is what it cost those that in turn
  * waited for p.
  */
-static int ledger_blame(struct ledger *l, const struct ledger_entry *e, const struct charged *c,
-                        const struct ledger_part *parts)
+static void ledger_blame(struct ledger *l, const struct ledger_entry *e, const struct charged *c,
+                         const struct ledger_part *parts)
 {
     const double sum = e->delay + e->waits;
+    const size_t lanes = 2 * ledger_width(l);
     for (uint32_t i = 0; i < e->parts; i++) {
-        struct blame_row *row = ledger_row(l, &parts[i]);
-        if (!row) {
-            return ICTUS_ERR_NOMEM;
-        }
+        double *const row = l->rows + parts[i].row * ledger_row_slots(l);
         const double part = parts[i].delay / sum;
-        row->direct += c->direct * part;
-        row->indirect += c->later * part;
-        for (int k = LEDGER_LANE; k < l->slots; k++) {
-            row->lanes[k - LEDGER_LANE] += c->all[k] * part;
+        row[ROW_DIRECT] += c->direct * part;
+        row[ROW_INDIRECT] += c->later * part;
+        for (size_t k = 0; k < lanes; k++) {
+            row[ROW_LANE + k] += c->lanes[k] * part;
         }
     }
-    return ICTUS_OK;
 }
 
 /*
  * The rate at which the causer's own waits are charged. Rates are limited to 2^26, so that sums of
  * many fit into 64 bits.
  */
-static int ledger_make_rate(struct ledger *l, const struct ledger_entry *e, const struct charged *c)
+static void ledger_make_rate(struct ledger *l, const struct ledger_entry *e,
+                             const struct charged *c)
 {
     const double sum = e->delay + e->waits;
-    if (e->rate >= l->rate_room) {
-        const uint32_t room = e->rate < 128 ? 256 : 2 * e->rate;
-        struct ledger_rate *wide = realloc(l->rates, room * sizeof *wide);
-        if (!wide) {
-            return ICTUS_ERR_NOMEM;
-        }
-        l->rates = wide;
-        l->rate_room = room;
+    const size_t lanes = 2 * ledger_width(l);
+    int64_t *const rate = l->rates + e->rate * ledger_rate_slots(l);
+    double scaled[RATE_LANE + LANES];
+    scaled[RATE_ESTIMATE] = (c->direct + c->later) / sum * 0x1p32;
+    for (size_t k = 0; k < lanes; k++) {
+        scaled[RATE_LANE + k] = c->lanes[k] / sum * 0x1p32;
     }
-    double scaled[LEDGER_SLOTS];
-    for (int k = 0; k < l->slots; k++) {
-        const double x = c->all[k] / sum * 0x1p32;
-        scaled[k] = x < 0x1p58 ? x : 0x1p58;
+    for (size_t k = 0; k < RATE_LANE + lanes; k++) {
+        rate[k] = (int64_t)(scaled[k] < 0x1p58 ? scaled[k] : 0x1p58);
     }
-    for (int k = 0; k < l->slots; k++) {
-        l->rates[e->rate].slots[k] = (int64_t)scaled[k];
-    }
-    return ICTUS_OK;
 }
 
-static int ledger_charge(struct ledger *l, const struct ledger_entry *e,
-                         const struct ledger_part *parts)
+static void ledger_charge(struct ledger *l, const struct ledger_entry *e,
+                          const struct ledger_part *parts)
 {
     struct charged c; /* not all members are used */
     ledger_weigh(l, e, &c);
     l->total += c.direct;
-    if (e->delay + e->waits <= 0) {
-        l->unattributed += c.all[LEDGER_ESTIMATE];
-        return ICTUS_OK;
+    if (e->delay + e->waits > 0) {
+        ledger_blame(l, e, &c, parts);
+    } else {
+        l->unattributed += c.direct + c.later;
     }
-    const int err = ledger_blame(l, e, &c, parts);
-    return err || e->rate == RATE_NONE ? err : ledger_make_rate(l, e, &c);
+    if (e->rate != RATE_NONE) {
+        ledger_make_rate(l, e, &c);
+    }
 }
 
-static void ledger_open(struct ledger *l, const struct ledger_entry *e)
+/* Add a rate to the sums of a location, or subtract it. */
+static void ledger_turn(struct ledger *l, const struct ledger_entry *e, int sign)
 {
-    struct ledger_open *open = &l->open[e->location];
-    open->count++;
-    for (int k = 0; k < l->slots; k++) {
-        open->sum[k] += l->rates[e->rate].slots[k];
+    const size_t slots = ledger_rate_slots(l);
+    int64_t *const open = l->open + e->location * slots;
+    const int64_t *const rate = l->rates + e->rate * slots;
+    for (size_t k = 0; k < slots; k++) {
+        open[k] += sign * rate[k];
     }
 }
 
-static void ledger_close(struct ledger *l, const struct ledger_entry *e)
-{
-    struct ledger_open *open = &l->open[e->location];
-    open->count--;
-    for (int k = 0; k < l->slots; k++) {
-        open->sum[k] -= l->rates[e->rate].slots[k];
-    }
-}
-
-int ictusi_ledger_do(struct ledger *l, struct ledger_page *page)
+void ictusi_ledger_do(struct ledger *l, const struct ledger_page *page)
 {
     const struct ledger_part *parts = page->parts;
-    int err = ICTUS_OK;
-    for (uint64_t i = 0; i < page->count && !err; i++) {
+    for (uint64_t i = 0; i < page->count; i++) {
         const struct ledger_entry *e = &page->entries[i];
         if (e->act == LEDGER_CHARGE) {
-            err = ledger_charge(l, e, parts);
+            ledger_charge(l, e, parts);
             parts += e->parts;
-        } else if (e->act == LEDGER_OPEN) {
-            ledger_open(l, e);
         } else {
-            ledger_close(l, e);
+            ledger_turn(l, e, e->act == LEDGER_OPEN ? 1 : -1);
         }
     }
-    page->count = page->part_count = 0;
-    return err;
+}
+
+/* Put the lanes of a ledger, which are in the order of slots, to where they belong. */
+static void ledger_spread(const struct ledger *l, const double *slots, double lanes[LANES])
+{
+    const size_t width = ledger_width(l);
+    const size_t from = (size_t)l->range.from;
+    for (size_t k = 0; k < width; k++) {
+        lanes[from + k] = slots[k];
+        lanes[HISTORIES + from + k] = slots[width + k];
+    }
+}
+
+void ictusi_ledger_read(const struct ledger *l, uint64_t index, struct blame_row *row)
+{
+    const double *const slots = l->rows + index * ledger_row_slots(l);
+    row->direct = slots[ROW_DIRECT];
+    row->indirect = slots[ROW_INDIRECT];
+    ledger_spread(l, slots + ROW_LANE, row->lanes);
+}
+
+void ictusi_ledger_total(const struct ledger *l, double lanes[LANES])
+{
+    ledger_spread(l, l->total_lanes, lanes);
 }

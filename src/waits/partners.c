@@ -497,6 +497,8 @@ static void partners_gather_nodes(struct finding *f)
 static void partners_search_block(void *self, uint32_t number)
 {
     struct finding *f = (struct finding *)self + number;
+    const uint64_t *first = f->analysis->calls.first;
+    ictusi_store_populate(&f->partners->list, first[f->block.from], first[f->block.to]);
     const int err = ictusi_analysis_visit(f->analysis, f->block, partners_propose_point, f);
     f->err = f->err ? f->err : err;
 }

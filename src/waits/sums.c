@@ -199,7 +199,8 @@ struct lanes_kind {
     double confined;
 };
 
-static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, double lanes[LANES])
+static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call,
+                                       struct history_range range, double lanes[LANES])
 {
     const struct waiting_call *c = call_at(&a->calls, call);
     const struct partner *p = partner_at(&a->partners, call);
@@ -213,9 +214,12 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
     if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
         return (struct lanes_kind){false, 0};
     }
-    ictusi_histories_read(h, c->location, c->enter, error);
-    ictusi_histories_read(h, p->location, c->enter + p->late, others);
-    for (int k = 0; k < HISTORIES; k++) {
+    if (p->state == WAIT_RMA_LOCK) {
+        range = (struct history_range){0, HISTORIES}; /* lanes confine each other */
+    }
+    ictusi_histories_read_some(h, c->location, c->enter, range, error);
+    ictusi_histories_read_some(h, p->location, c->enter + p->late, range, others);
+    for (int k = range.from; k < range.to; k++) {
         /*
          * Each error is taken at its own instant, because the clocks drift between the two enters.
          */
@@ -224,15 +228,17 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
         lanes[HISTORIES + k] = late - by;
     }
     const bool confined = p->state == WAIT_RMA_LOCK && lanes_confine(lanes, most);
-    for (int i = 0; i < LANES; i++) {
-        lanes[i] = sums_within(lanes[i], most) - wait;
+    for (int k = range.from; k < range.to; k++) {
+        lanes[k] = sums_within(lanes[k], most) - wait;
+        lanes[HISTORIES + k] = sums_within(lanes[HISTORIES + k], most) - wait;
     }
     return (struct lanes_kind){true, confined ? lanes_mean(lanes) : 0};
 }
 
-bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES])
+bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, struct history_range range,
+                       double lanes[LANES])
 {
-    return lanes_of_pair(a, call, lanes).apart;
+    return lanes_of_pair(a, call, range, lanes).apart;
 }
 
 /*
@@ -287,7 +293,7 @@ static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint6
     if (node) {
         lanes_of_member(a, c, p, node, lanes);
     } else {
-        kind = lanes_of_pair(a, call, lanes);
+        kind = lanes_of_pair(a, call, (struct history_range){0, HISTORIES}, lanes);
     }
     const bool open = kind.apart;
     if (p->wait <= 0 && !(open && lanes_any(lanes))) {

@@ -85,9 +85,10 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other);
 struct sum_range ictusi_sum_range(const struct wait_sum *sum);
 
 /*
- * What each error history adds to a call's wait for its recorded partner. Returns false if no
- * history adds anything; lanes are then not set.
+ * What some error histories add to a call's wait for its recorded partner: lanes k and HISTORIES +
+ * k of each. Returns false if no history adds anything; lanes are then not set.
  */
-bool ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES]);
+bool ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, struct history_range range,
+                       double lanes[LANES]);
 
 #endif

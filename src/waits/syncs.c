@@ -8,6 +8,7 @@
 #include "core/container.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* How many meetings are searched, going back, before a pair counts as having none. */
 enum { MEETINGS_BACK = 64 };
@@ -154,8 +155,7 @@ static int meetings_find(struct syncs *s, struct ictus_why *why)
     bool *meets = calloc(nodes + 1, sizeof *meets);
     uint64_t passed = 0;
     s->first = calloc(locations + 1, sizeof *s->first);
-    s->near = calloc(locations + 1, sizeof *s->near);
-    int err = meets && s->first && s->near ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    int err = meets && s->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
     err = err ? err
               : ictusi_store_init(&s->meetings, sizeof(struct sync_meeting),
                                   a->session.graph.edge_count, STORE_IN_MEMORY, why);
@@ -163,7 +163,7 @@ static int meetings_find(struct syncs *s, struct ictus_why *why)
         meets[n] = syncs_is_meeting(a, NODE_VIRTUAL | (uint32_t)n);
     }
     for (uint64_t l = 0; l < locations && !err; l++) {
-        s->first[l] = s->near[l] = s->meetings.count;
+        s->first[l] = s->meetings.count;
         for (uint64_t i = first[l]; i < first[l + 1] && !err; i++) {
             const uint32_t link = points->link[i];
             analysis_pass(a, &passed, 1);
@@ -196,7 +196,6 @@ void ictusi_syncs_free(struct syncs *s)
     free(s->pairs);
     free(s->place);
     free(s->first);
-    free(s->near);
     *s = (struct syncs){.first = NULL};
 }
 
@@ -204,6 +203,22 @@ void ictusi_syncs_relax(const struct syncs *s)
 {
     ictusi_store_relax(&s->before);
     ictusi_store_relax(&s->meetings);
+}
+
+int ictusi_sync_search_init(struct sync_search *search, const struct syncs *s)
+{
+    const uint64_t locations = s->analysis->session.trace->layout.location_count;
+    search->near = malloc((locations + 1) * sizeof *search->near);
+    if (search->near) {
+        memcpy(search->near, s->first, (locations + 1) * sizeof *search->near);
+    }
+    return search->near ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void ictusi_sync_search_free(struct sync_search *search)
+{
+    free(search->near);
+    search->near = NULL;
 }
 
 /* The last wait of the pair, as seen from this call. */
@@ -240,17 +255,18 @@ static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t lo
  * continues from the last one. If the calls of a location are looked up in order, or backwards,
  * each meeting is passed about once.
  */
-static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32_t call)
+static uint64_t meetings_before(const struct syncs *s, const struct sync_search *search,
+                                uint32_t location, uint32_t call)
 {
     const struct sync_meeting *meetings = s->meetings.area;
-    uint64_t at = s->near[location];
+    uint64_t at = search->near[location];
     while (at < s->first[location + 1] && meetings[at].call < call) {
         at++;
     }
     while (at > s->first[location] && meetings[at - 1].call >= call) {
         at--;
     }
-    s->near[location] = at;
+    search->near[location] = at;
     return at;
 }
 
@@ -261,14 +277,15 @@ static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32
  * meetings are searched, so that the time stays linear for programs with many communicators. Delays
  * are then compared over a longer time.
  */
-struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t call)
+struct sync_point ictusi_syncs_before(const struct syncs *s, const struct sync_search *search,
+                                      uint32_t call)
 {
     const struct analysis *a = s->analysis;
     const struct partner *p = partner_at(&a->partners, call);
     const struct sync_meeting *meetings = s->meetings.area;
     const struct sync_point best = pair_before(s, call);
     const uint32_t location = analysis_location(a, call);
-    uint64_t at = meetings_before(s, location, call);
+    uint64_t at = meetings_before(s, search, location, call);
     for (int tried = 0; at > s->first[location] && tried < MEETINGS_BACK; tried++) {
         const struct sync_meeting *m = &meetings[--at];
         if (best.own != CALL_NONE && m->call <= best.own) {

@@ -27,7 +27,11 @@ struct syncs {
     struct store before;     /* uint32_t, by waiting call: sync_before() plus one; 0: none */
     struct store meetings;   /* struct sync_meeting, in order within each location */
     uint64_t *first;         /* by location: its first meeting; location_count + 1 entries */
-    uint64_t *near;          /* by location: where the last search ended */
+};
+
+/* Where the last search of one thread ended, by location. */
+struct sync_search {
+    uint64_t *near;
 };
 
 /* The two calls of the last common synchronisation; both CALL_NONE: there was none. */
@@ -46,10 +50,15 @@ void ictusi_syncs_free(struct syncs *syncs);
 /* Release the memory of the lists that lie in files; the contents stay. */
 void ictusi_syncs_relax(const struct syncs *syncs);
 
+/* Call after ictusi_syncs_end(). Call ictusi_sync_search_free() even after an error. */
+int ictusi_sync_search_init(struct sync_search *search, const struct syncs *syncs);
+void ictusi_sync_search_free(struct sync_search *search);
+
 /*
  * The last synchronisation of a waiting call and its cause, before both calls. It is fastest if the
  * calls of a location are looked up in order, or in reverse.
  */
-struct sync_point ictusi_syncs_before(const struct syncs *syncs, uint32_t call);
+struct sync_point ictusi_syncs_before(const struct syncs *syncs, const struct sync_search *search,
+                                      uint32_t call);
 
 #endif

@@ -263,6 +263,7 @@ static void waits_know_the_last_step(void)
     static struct history_step steps[STEPS];
     struct scene s;
     struct syncs syncs;
+    struct sync_search search;
     struct rng rng;
     for (uint64_t trial = 0; trial < 20; trial++) {
         memset(&g, 0, sizeof g);
@@ -275,15 +276,17 @@ static void waits_know_the_last_step(void)
         REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
         scene_walk(&s, &syncs.pass);
         REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+        REQUIRE(!ictusi_sync_search_init(&search, &syncs));
         for (int k = 0; k < STEPS; k++) {
             const int i = trial % 2 ? k : STEPS - 1 - k; /* forwards or backwards */
             if (steps[i].kind == STEP_WAIT) {
                 const struct sync_point right = step_before(&s, steps, i);
                 const struct sync_point found =
-                    ictusi_syncs_before(&syncs, steps[i].call[steps[i].waiter]);
+                    ictusi_syncs_before(&syncs, &search, steps[i].call[steps[i].waiter]);
                 CHECK(found.own == right.own && found.other == right.other);
             }
         }
+        ictusi_sync_search_free(&search);
         ictusi_syncs_free(&syncs);
         scene_close(&s);
     }
@@ -361,36 +364,44 @@ static bool same_lanes(const double a[LANES], const double b[LANES])
     return same;
 }
 
+static void blame_is_same(const struct blame *a, const struct blame *b)
+{
+    CHECK(a->total == b->total && a->unattributed == b->unattributed);
+    CHECK(same_lanes(a->total_lanes, b->total_lanes));
+    REQUIRE(a->count == b->count);
+    for (uint64_t i = 0; i < a->count; i++) {
+        const struct blame_row *x = &a->list[i];
+        const struct blame_row *y = &b->list[i];
+        CHECK(x->location == y->location && x->path == y->path);
+        CHECK(x->direct == y->direct && x->indirect == y->indirect);
+        CHECK(same_lanes(x->lanes, y->lanes));
+    }
+}
+
 /*
- * The waits fill several pages of the ledger. All of their time is attributed, and two threads find
- * the same as one, in each history.
+ * The waits fill several pages of the ledger. All of their time is attributed, and any number of
+ * threads finds the same as one, in each history.
  */
 static void threads_share_a_ledger(void)
 {
+    static const int threads[] = {2, 3, 8};
     double (*const errors[LOCATIONS])(int) = {NULL, chain_error, NULL, chain_error};
     struct blame one;
-    struct blame two;
+    struct blame many;
     double sum = 0;
     chain_blame(1, errors, &one);
-    chain_blame(2, errors, &two);
     for (uint64_t i = 0; i < one.count; i++) {
         sum += one.list[i].direct + one.list[i].indirect;
     }
     CHECK(one.total > 900.0 * CALLS && one.count >= LOCATIONS);
     CHECK_NEAR(sum + one.unattributed, one.total, 1e-6 * one.total);
-    CHECK(one.total == two.total && one.unattributed == two.unattributed);
-    CHECK(same_lanes(one.total_lanes, two.total_lanes));
     CHECK(one.total_lanes[0] != one.total);
-    REQUIRE(one.count == two.count);
-    for (uint64_t i = 0; i < one.count; i++) {
-        const struct blame_row *x = &one.list[i];
-        const struct blame_row *y = &two.list[i];
-        CHECK(x->location == y->location && x->path == y->path);
-        CHECK(x->direct == y->direct && x->indirect == y->indirect);
-        CHECK(same_lanes(x->lanes, y->lanes));
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        chain_blame(threads[i], errors, &many);
+        blame_is_same(&one, &many);
+        ictusi_blame_free(&many);
     }
     ictusi_blame_free(&one);
-    ictusi_blame_free(&two);
 }
 
 int main(void)

@@ -81,7 +81,7 @@ static void store_takes(uint64_t memory, uint64_t other_memory)
     ictusi_store_fini(&store);
 }
 
-/* Many new elements at once are zero, and earlier ones stay. */
+/* Many new elements at once are zero, and earlier ones stay, also if memory is made ready. */
 static void store_grows_at_once(uint64_t memory)
 {
     struct store store;
@@ -89,6 +89,7 @@ static void store_grows_at_once(uint64_t memory)
     store_put(&store, 1001);
     REQUIRE(!ictusi_store_grow(&store, MANY - 1001, NULL));
     store.count = MANY;
+    ictusi_store_populate(&store, 500, MANY);
     ictusi_store_relax(&store);
     CHECK(store_holds(&store, 0, 1001));
     uint32_t sum = 0;

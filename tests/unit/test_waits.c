@@ -319,7 +319,7 @@ static void wait_add(const struct scene *s, uint64_t call, struct wait_sum *sum)
         return;
     }
     const bool apart = s->clock_of[c->location] != s->clock_of[p->location];
-    CHECK(ictusi_wait_lanes(&s->a, call, lanes) == apart);
+    CHECK(ictusi_wait_lanes(&s->a, call, (struct history_range){0, HISTORIES}, lanes) == apart);
     for (int k = 0; k < LANES && apart; k++) {
         CHECK_NEAR(lanes[k], wait_in_lane(s, call, k), 1e-9);
         sum->lanes[k] += lanes[k];

@@ -13,7 +13,7 @@
 
 enum {
     LOCATIONS = 4,
-    CALLS = 1000,
+    CALLS = 5000,
     PATHS = 9,
     ALL = LOCATIONS * CALLS,
     SHARES_MOST = 5,

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of the backward replay: from the end of the trace to its beginning, a call is passed
+ * once all that waited for it have been.
+ */
+#ifndef ICTUS_WAITS_BACKWARD_H
+#define ICTUS_WAITS_BACKWARD_H
+
+#include "waits/analysis.h"
+
+/* A call that waited, or that others waited for. All other calls are passed silently. */
+struct backward_step {
+    uint32_t location, call;
+};
+
+struct backward_walker {
+    uint64_t cursor; /* one past the next call to pass */
+    int64_t time;    /* when that call was left */
+    bool queued;
+};
+
+struct backward {
+    const struct analysis *analysis;
+    struct backward_walker *walkers; /* by location */
+    struct store dependents;         /* uint32_t, by call: see backward_dependents() */
+    uint32_t *ready;                 /* heap of locations, the latest on top */
+    uint32_t ready_count;
+    uint64_t passed; /* calls since memory was last released */
+    uint64_t cyclic; /* waits that were given up because they form a circle */
+};
+
+/* Call ictusi_backward_free() even after an error: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. */
+int ictusi_backward_init(struct backward *backward, const struct analysis *analysis,
+                         struct ictus_why *why);
+void ictusi_backward_free(struct backward *backward);
+
+/* Go on with the replay: store up to `most` more steps. Returns how many; 0: all are passed. */
+uint64_t ictusi_backward_pass(struct backward *backward, struct backward_step *steps,
+                              uint64_t most);
+
+#endif
