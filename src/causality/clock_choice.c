@@ -491,7 +491,7 @@ static bool choice_worsens(const struct choosing *c, double base)
 /*
  * All models are judged against the violations of the base, before phi is fitted. A base without
  * violations is given up only for lines that predict better, and for a model that says that it is
- * wrong by more than chance: otherwise moving the events would harm almost as often as it helps.
+ * wrong by more than chance: otherwise moving the events would harm too often.
  */
 static int choice_make(struct choosing *c)
 {

@@ -51,15 +51,15 @@ double ictusi_model_largest_move(const struct clock_model *m)
 }
 
 /*
- * A model that moves all clocks, relative to the one that shows the time, by no more than half of
- * their stated error, one standard deviation, does not show that they were wrong.
+ * A model that moves all clocks, relative to the one that shows the time, by no more than their
+ * stated error, two standard deviations, does not show that they were wrong.
  */
 bool ictusi_model_moves(const struct clock_model *m)
 {
     const double *time = &m->phi[(uint64_t)m->reference * m->knots];
     bool moves = false;
     for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots && !moves; i++) {
-        moves = fabs(m->phi[i] - time[i % m->knots]) > m->error[i] / 2;
+        moves = fabs(m->phi[i] - time[i % m->knots]) > m->error[i];
     }
     return moves;
 }

@@ -139,7 +139,7 @@ double ictusi_model_largest_error(const struct clock_model *model);
 /* The largest |phi|, us. */
 double ictusi_model_largest_move(const struct clock_model *model);
 
-/* Whether any clock is moved by more than one standard deviation of its phi. */
+/* Whether any clock is moved by more than two standard deviations of its phi. */
 bool ictusi_model_moves(const struct clock_model *model);
 
 /* How many times their stated sd the archive's offsets err; `ratios` has room for one of each. */

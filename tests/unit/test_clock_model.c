@@ -5,7 +5,6 @@
  */
 #include "../check.h"
 
-#include "causality/clock_choice.h"
 #include "causality/clock_model.h"
 #include "causality/clock_normal.h"
 #include "causality/clock_private.h"
@@ -402,168 +401,6 @@ static void stiff_walks_know_no_level(void)
     ictusi_clock_model_fini(&m);
 }
 
-/*
- * Five clocks that exchange messages with each other both ways in each time cell, and what each
- * shows.
- */
-enum { SMALL = 5, SMALL_CELLS = 48, TALKS_US = 20 };
-
-struct small_source {
-    struct clock_source source; /* first member */
-    struct least_delays delays;
-    /* Excess, by the share of the run that has passed. */
-    double (*shown_us)(uint32_t clock, double share);
-};
-
-static int small_observe(struct clock_source *source, struct clock_model *m)
-{
-    struct small_source *small = (struct small_source *)source;
-    struct least_delays *d = &small->delays;
-    struct rng rng;
-    ictusi_random_seed(&rng, 19, 0);
-    ictusi_delays_begin(d, NULL, 0, SPAN * 1000L);
-    for (uint32_t i = 0; i < SMALL * SMALL * SMALL_CELLS; i++) {
-        const uint32_t from = i % SMALL;
-        const uint32_t to = i / SMALL % SMALL;
-        const uint32_t cell = i / (SMALL * SMALL);
-        const double share = (cell + ictusi_random_uniform(&rng)) / (double)SMALL_CELLS;
-        const double wait = 0.5 * ictusi_random_exponential(&rng);
-        if (from == to) {
-            continue;
-        }
-        const double at = share * (m->knots - 1);
-        const double fitted =
-            ictusi_clock_model_at(m, m->phi, to, at) - ictusi_clock_model_at(m, m->phi, from, at);
-        const double delay =
-            TALKS_US + wait + small->shown_us(to, share) - small->shown_us(from, share) - fitted;
-        ictusi_delays_add(d, from, to, llround(share * SPAN * 1000.0), llround(1000 * delay));
-    }
-    REQUIRE(!ictusi_delays_finish(d, NULL));
-    return ictusi_clock_model_see(m, d, 1e-3);
-}
-
-/* The largest error of the chosen model, over all clocks except one and all knots, us. */
-static double small_choose_but(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
-                               uint32_t but, struct clock_choice *choice)
-{
-    struct small_source small = {.source = {small_observe}, .shown_us = shown_us};
-    struct clock_model m;
-    double furthest = 0;
-    REQUIRE(!ictusi_clock_model_init(&m, SMALL, knots, SPAN));
-    REQUIRE(!ictusi_delays_init(&small.delays, NULL, SMALL, SMALL_CELLS));
-    REQUIRE(!ictusi_clock_choice_run(&m, &small.source, choice));
-    ictusi_clock_model_align(&m);
-    for (uint32_t i = 0; i < SMALL * knots; i++) {
-        const double share = (i % knots) / (double)(knots - 1);
-        const double truth = shown_us(i / knots, share) - shown_us(0, share);
-        furthest = i / knots == but ? furthest : fmax(furthest, fabs(m.phi[i] - truth));
-    }
-    ictusi_clock_model_fini(&m);
-    ictusi_delays_fini(&small.delays);
-    return furthest;
-}
-
-static double small_choose(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
-                           struct clock_choice *choice)
-{
-    return small_choose_but(shown_us, knots, SMALL, choice);
-}
-
-static double shown_rightly(uint32_t clock, double share)
-{
-    (void)clock;
-    (void)share;
-    return 0;
-}
-
-/* By less than messages take, so that none arrives before it was sent. */
-static double shown_nearly(uint32_t clock, double share)
-{
-    return clock % 3 * 4.0 - 5.0 * (clock % 2) * share;
-}
-
-static double shown_wrongly(uint32_t clock, double share)
-{
-    return 1000.0 * clock - 300.0 * (clock % 2) * share;
-}
-
-/* Clock 3 rises and falls again. */
-static double shown_bent(uint32_t clock, double share)
-{
-    return shown_wrongly(clock, share) + (clock == 3 ? 100 * sin(2 * 3.14159265 * share) : 0);
-}
-
-static void models_are_chosen(void)
-{
-    struct clock_choice choice;
-    CHECK(small_choose(shown_rightly, 2, &choice) == 0 && choice.kind == CLOCKS_BASE);
-    ictusi_clock_choice_fini(&choice);
-    CHECK(small_choose(shown_nearly, 2, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
-    ictusi_clock_choice_fini(&choice);
-    CHECK(small_choose(shown_wrongly, 2, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
-    ictusi_clock_choice_fini(&choice);
-    CHECK(small_choose(shown_wrongly, 9, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
-    ictusi_clock_choice_fini(&choice);
-    CHECK(small_choose(shown_bent, 9, &choice) < 30 && choice.kind == CLOCKS_WALK);
-    CHECK(choice.walk.strength > 0);
-    ictusi_clock_choice_fini(&choice);
-}
-
-/* Only clock 3 jumps. */
-static double shown_jumping(uint32_t clock, double share)
-{
-    return shown_wrongly(clock, share) + (clock == 3 && share > 0.47 ? 200 : 0);
-}
-
-/* A clock that jumps breaks bounds on both sides of the jump, but bends no other clock. */
-static void jumps_bend_no_other(void)
-{
-    struct clock_choice choice;
-    CHECK(small_choose_but(shown_jumping, 9, 3, &choice) < 2);
-    CHECK(choice.kind == CLOCKS_WALK && choice.walk.even);
-    ictusi_clock_choice_fini(&choice);
-    CHECK(small_choose(shown_bent, 9, &choice) < 30 && !choice.walk.even);
-    ictusi_clock_choice_fini(&choice);
-}
-
-/* The same, seen between two offsets that were right: before the jump it is behind, then ahead. */
-static double shown_sawing(uint32_t clock, double share)
-{
-    return clock == 3 ? 98 * ((share > 0.45) - share) : 0;
-}
-
-/*
- * No chain of pieces heals the violation at the jump, which is worse than any before, but it heals
- * nearly all others.
- */
-static void jumps_are_healed(void)
-{
-    struct clock_choice choice;
-    CHECK(small_choose_but(shown_sawing, 9, 3, &choice) < 1);
-    CHECK(choice.kind == CLOCKS_WALK && choice.walk.even);
-    ictusi_clock_choice_fini(&choice);
-}
-
-/* What is declined is told as refused, with how far it would have moved. */
-static void declined_is_told(void)
-{
-    struct clock_model m;
-    struct clock_choice choice = {.kind = CLOCKS_BASE};
-    model_open(&m);
-    ictusi_clock_choice_decline(&choice, &m, 5);
-    CHECK(choice.refused == CLOCKS_BASE && choice.moves == 0 && choice.heals == 0);
-    ictusi_clock_model_fini(&m);
-    model_open(&m);
-    choice.kind = CLOCKS_WALK;
-    choice.walk.strength = 1e-7;
-    ictusi_clock_choice_decline(&choice, &m, 5);
-    CHECK(choice.kind == CLOCKS_BASE && choice.refused == CLOCKS_WALK);
-    CHECK(choice.walk.strength == 0 && choice.heals == 5);
-    CHECK_NEAR(choice.moves, planted(3, KNOTS - 1), 1e-9);
-    CHECK(m.phi[3 * KNOTS] == 0 && m.error[3 * KNOTS] >= planted(3, 0));
-    ictusi_clock_model_fini(&m);
-}
-
 /* A bound must hold if messages go both ways; otherwise breaking it counts like a wait. */
 static void steps_pass_as_waits(void)
 {
@@ -590,10 +427,6 @@ int main(void)
     errors_are_drawn_as_solved();
     offsets_are_doubted();
     stiff_walks_know_no_level();
-    models_are_chosen();
-    jumps_bend_no_other();
-    jumps_are_healed();
-    declined_is_told();
     steps_pass_as_waits();
     return check_result();
 }
