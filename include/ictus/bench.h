@@ -297,6 +297,15 @@ ICTUS_API int ictus_summarize(const double *values, size_t n, struct ictus_summa
 ICTUS_API int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary);
 
 /**
+ * Return by how much a series drifted while it was measured: the standard deviation of the
+ * logarithms of its parts' medians, from which ictus_summarize_series() widened the interval. The
+ * result is 0 if `effective` is at least a third of n, so that the widening may be chance. Local;
+ * reentrant.
+ * @param summary of ictus_summarize_series(); only n, effective and the interval are read
+ */
+ICTUS_API double ictus_summary_drift(const struct ictus_summary *summary);
+
+/**
  * Return whether the median of a series is known well enough: there are at least 100 values, which
  * is enough to see a drift, and the interval of the median is no wider than a given fraction of it.
  * Local; reentrant.

@@ -7,6 +7,8 @@
 
 #include <ictus/bench.h>
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,14 @@ int ictus_summarize(const double *values, size_t n, struct ictus_summary *summar
 int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary)
 {
     return summary_make(values, n, 1, summary);
+}
+
+double ictus_summary_drift(const struct ictus_summary *summary)
+{
+    static const double drifting = 3; /* so many times fewer effective values are no chance */
+    const double half = 0.5 * log(summary->ci95_high / summary->ci95_low);
+    const bool drifts = summary->effective * drifting < (double)summary->n;
+    return drifts && isfinite(half) ? half / ICTUSI_BATCH_T * sqrt(ICTUSI_BATCHES) : 0.0;
 }
 
 int ictus_median_settled(const double *values, size_t n, double width)

@@ -119,9 +119,8 @@ void ictusi_stats_median_interval(const double *sorted, size_t n, double level, 
     *high = sorted[n - 1 - cut];
 }
 
-/* For nine degrees of freedom: the 97.5 % quantile of Student's t, and the 95 % quantile of chi
- * squared over nine. Below the latter, differing batches prove nothing. */
-#define BATCH_T 2.262
+/* The 95 % quantile of chi squared over its nine degrees of freedom, below which differing batches
+ * prove nothing. */
 #define BATCH_NOISE 1.880
 
 /*
@@ -161,7 +160,7 @@ void ictusi_stats_median_widen(const double *sorted, size_t n, double inflation,
     if (inflation <= 1.0) {
         return;
     }
-    const double half = BATCH_T * sqrt((double)n * inflation) / 2.0;
+    const double half = ICTUSI_BATCH_T * sqrt((double)n * inflation) / 2.0;
     const double first = floor((double)n / 2.0 - half) - 1.0;
     const size_t cut = first > 0.0 ? (size_t)first : 0;
     *low = fmin(*low, sorted[cut]);

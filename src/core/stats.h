@@ -33,6 +33,8 @@ void ictusi_stats_median_interval(const double *sorted, size_t n, double level, 
  * (below its 95 % quantile).
  */
 enum { ICTUSI_BATCHES = 10, ICTUSI_BATCHED = 100 };
+/* The 97.5 % quantile of Student's t for the degrees of freedom of the batches. */
+#define ICTUSI_BATCH_T 2.262
 double ictusi_stats_batch_inflation(const double *values, size_t n, double median);
 
 /*

@@ -83,10 +83,6 @@ const struct ictus_column *bench_study_columns(const struct bench_study *study)
 enum { FEW_SAMPLES = 10 };
 /* A larger share of outliers points at interference. */
 #define MANY_OUTLIERS 0.10
-/*
- * If the samples are worth this many times fewer independent values, the machine changed its state.
- */
-#define DRIFTING 3.0
 
 static json_t *bench_record_raw_samples(const double *values, int64_t n)
 {
@@ -111,9 +107,10 @@ static json_t *bench_record_raw_ranks(const double *values, int64_t n, int proce
     return ranks;
 }
 
+/* Whether the machine changed its state while it was measured. */
 static bool record_drifts(const struct ictus_summary *s)
 {
-    return s->effective * DRIFTING < (double)s->n;
+    return ictus_summary_drift(s) > 0.0;
 }
 
 /* Warnings that a reader should see before believing the number. */

@@ -297,21 +297,15 @@ static size_t compare_count_launches(const json_t *launches)
     return n == 1 && json_integer_value(combined) > 0 ? (size_t)json_integer_value(combined) : n;
 }
 
-/*
- * By how much the samples of a launch drifted: the standard deviation of its batches' medians,
- * which is how bench found the interval (Student's t of nine degrees of freedom). 0 where the
- * interval is that of independent samples.
- */
+/* By how much the samples of a launch drifted; 0 where the file does not say. */
 static double compare_drift(const json_t *launch)
 {
-    enum { BATCHES = 10 };
-    static const double student = 2.262;
-    static const double drifting = 3; /* as much fewer effective samples: bench warns of it */
-    const double half =
-        0.5 * log(member_number(launch, "ci95_high_s") / member_number(launch, "ci95_low_s"));
     const double n = member_number(launch, "n");
-    const bool drifts = member_number(launch, "n_effective") * drifting < n;
-    return drifts && isfinite(half) ? half / student * sqrt(BATCHES) : 0.0;
+    const struct ictus_summary summary = {.n = n > 0 ? (size_t)n : 0,
+                                          .effective = member_number(launch, "n_effective"),
+                                          .ci95_low = member_number(launch, "ci95_low_s"),
+                                          .ci95_high = member_number(launch, "ci95_high_s")};
+    return ictus_summary_drift(&summary);
 }
 
 /* What one side's launches say of their host. */
