@@ -12,7 +12,8 @@
  * HCA3 makes fitpoints= bursts of fitexchanges= exchanges, or with same=1 as many bursts as fit
  * into the time that the mesh takes. With paths=2, the exchanges of the mesh are divided between
  * two paths for each pair of processes, like a second rail, each with asymmetries of its own
- * (asymmetry=, nodeasymmetry=).
+ * (asymmetry=, nodeasymmetry=). With counter=NS all processes share a counter, and read their
+ * clocks by it with an error of NS.
  */
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
@@ -39,6 +40,7 @@ struct setup {
     int paths; /* paths that share the mesh's exchanges, each with its own asymmetries */
     double window_s, tolerance_s;
     double prior_walk;
+    double counter_ns; /* error of a comparison by a shared counter; 0: there is none */
 };
 
 /* The results of one algorithm in one world. */
@@ -219,23 +221,46 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
     return ictusi_mesh_plan(&wish, &trial);
 }
 
+/* The offset of a pair right after a burst, as a shared counter shows it. */
+static struct offset counter_look(struct world *w, double error_ns, const struct mesh_edge *edge)
+{
+    const struct line bare = ictusi_line_identity();
+    const double now = w->busy_until[edge->client];
+    const int64_t at = world_read(w, edge->client, now);
+    const double apart =
+        world_error(w, edge->server, &bare, now) - world_error(w, edge->client, &bare, now);
+    const double offset = apart + (error_ns > 0.0 ? error_ns * ictusi_random_normal(&w->rng) : 0.0);
+    return (struct offset){.at = at, .offset = llrint(offset), .frac = offset - nearbyint(offset)};
+}
+
+static void counter_replace(double error_ns, const struct offset *seen, struct mesh_edge *edge)
+{
+    edge->at = seen->at;
+    edge->offset = seen->offset;
+    edge->frac = seen->frac;
+    edge->sigma_ns = error_ns;
+    edge->path_ns = 1.0;
+}
+
 /*
- * Measure bursts of all pairs, one after another and on each path, and store which pairs they are.
- * Returns the number of bursts.
+ * Measure bursts of all pairs, one after another and on each path, and store which pairs they are,
+ * and what a counter showed after each of them. Returns the number of bursts.
  */
-static size_t measure_sweep(struct world *w, const struct pairing *m, int paths, int exchanges,
-                            struct stamp *stamps, struct mesh_edge *edges)
+static size_t measure_sweep(struct world *w, const struct setup *s, const struct pairing *m,
+                            int exchanges, struct stamp *stamps, struct mesh_edge *edges,
+                            struct offset *seen)
 {
     size_t count = 0;
-    for (int r = 0; r < m->rounds * paths; r++) {
-        const int round = r / paths;
-        w->path = r % paths;
+    for (int r = 0; r < m->rounds * s->paths; r++) {
+        const int round = r / s->paths;
+        w->path = r % s->paths;
         for (int i = 0; i < w->options.size; i++) {
             if (ictusi_pairing_asks(m, round, i)) {
                 edges[count].client = i;
                 edges[count].server = ictusi_pairing_partner(m, round, i);
                 world_burst(w, i, edges[count].server, exchanges,
                             stamps + count * (size_t)exchanges);
+                seen[count] = counter_look(w, s->counter_ns, &edges[count]);
                 count++;
             }
         }
@@ -260,10 +285,11 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     size_t count = 0;
     struct stamp *stamps = must(malloc((size_t)plan.sweeps * pairs * exchanges * sizeof(*stamps)));
     struct mesh_edge *edges = must(calloc(pairs, sizeof(*edges)));
+    struct offset *seen = must(malloc((size_t)plan.sweeps * pairs * sizeof(*seen)));
     for (int k = 0; k < plan.sweeps; k++) {
+        const size_t sweep = (size_t)k * pairs;
         world_wait(w, start + ictusi_mesh_plan_start(&plan, k));
-        count =
-            measure_sweep(w, &m, s->paths, burst, stamps + (size_t)k * pairs * exchanges, edges);
+        count = measure_sweep(w, s, &m, burst, stamps + sweep * exchanges, edges, seen + sweep);
     }
     for (int k = 0; k < plan.sweeps; k++) {
         for (size_t e = 0; e < count; e++) {
@@ -273,6 +299,9 @@ static void run_mesh(const struct setup *s, struct outcome *out)
             const bool known = ictusi_mesh_slope(first, last, exchanges, &slope);
             check(ictusi_mesh_burst(first + (size_t)k * pairs * exchanges, exchanges,
                                     MESH_PAIR_AUTO, known ? &slope : NULL, &edges[e]));
+            if (s->counter_ns > 0.0) {
+                counter_replace(s->counter_ns, &seen[(size_t)k * pairs + e], &edges[e]);
+            }
         }
         check(ictusi_mesh_add(mesh, edges, count));
     }
@@ -283,6 +312,7 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     free(errors);
     free(lines);
     free(edges);
+    free(seen);
     free(stamps);
     ictusi_mesh_free(mesh);
     ictusi_pairing_free(&m);
@@ -342,6 +372,7 @@ static int set(struct setup *s, const char *word)
         {"slowby", &s->world.slow_ns, NULL},
         {"congested", &s->world.congested, NULL},
         {"tolerance", &s->tolerance_s, NULL},
+        {"counter", &s->counter_ns, NULL},
         {"seed", NULL, &s->first_seed},
         {"shape", NULL, (int *)&s->world.shape},
         {"latency", &s->world.latency_ns, NULL},

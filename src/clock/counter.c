@@ -15,11 +15,7 @@
 #include <cpuid.h>
 #include <x86intrin.h>
 
-enum {
-    PAIR_TRIES = 9,
-    TICK_SPAN_NS = 100000 /* each of the two readings is uncertain by 50 ns, together by 0.1 % of
-                             this span */
-};
+enum { PAIR_TRIES = 9 };
 
 bool ictusi_counter_invariant(void)
 {
@@ -61,33 +57,33 @@ struct counter_pair ictusi_counter_pair(void)
     return best;
 }
 
-/* The result is 0 if the span is too short to know the tick to 0.1 %, or if the counter did not
- * move. */
-double ictusi_counter_tick_ns(const struct counter_pair *then)
+/* Nothing before it is executed later, and nothing after it earlier, so what is done between two of
+ * these readings is done between them. */
+static int64_t counter_ordered(void)
 {
-    const struct counter_pair now = ictusi_counter_pair();
-    const int64_t span_ns = now.ns - then->ns;
-    return span_ns > TICK_SPAN_NS && now.ticks > then->ticks
-               ? (double)span_ns / (double)(now.ticks - then->ticks)
-               : 0.0;
+    _mm_lfence();
+    const int64_t ticks = (int64_t)__rdtsc();
+    _mm_lfence();
+    return ticks;
 }
 
-/*
- * The reading is in ticks, not in ns: it only serves to measure the offset of a counter against
- * itself. __rdtsc() may execute a few instructions early, but it does so in both processes alike.
- */
-static int64_t counter_read(const struct source *source)
+/* Counters that advance in steps of many ticks should be read at any part of a step, so readings
+ * are not evenly spaced. */
+static void counter_dither(int i)
 {
-    (void)source;
-    return (int64_t)__rdtsc();
+    for (volatile int turns = i * 5 % 7; turns > 0; turns--) {
+    }
 }
 
-static const struct source_ops counter_ops = {.name = "counter", .read = counter_read};
-static const struct source counter = {.ops = &counter_ops};
-
-const struct source *ictusi_counter_source(void)
+void ictusi_counter_bracket(const struct source *source, struct calibration_reading *readings,
+                            int count)
 {
-    return &counter;
+    for (int i = 0; i < count; i++) {
+        readings[i].before = counter_ordered();
+        readings[i].clock = ictusi_source_read(source);
+        readings[i].after = counter_ordered();
+        counter_dither(i);
+    }
 }
 
 /* The kernel compares the counters of all cores with each other before it keeps time by them,
@@ -126,20 +122,18 @@ bool ictusi_counter_invariant(void)
     return false;
 }
 
-double ictusi_counter_tick_ns(const struct counter_pair *then)
-{
-    (void)then;
-    return 0.0;
-}
-
 uint64_t ictusi_counter_name(void)
 {
     return 0;
 }
 
-const struct source *ictusi_counter_source(void)
+/* Nobody has a common counter to bracket readings with, so these are not used. */
+void ictusi_counter_bracket(const struct source *source, struct calibration_reading *readings,
+                            int count)
 {
-    return NULL;
+    for (int i = 0; i < count; i++) {
+        readings[i] = (struct calibration_reading){0, ictusi_source_read(source), 0};
+    }
 }
 
 struct counter_pair ictusi_counter_pair(void)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bare time stamp counter of the processor, and a test whether two processes read the same one.
- * Two processes that read the same counter have an offset of exactly 0. An exchange of counter
- * readings between them therefore measures the asymmetry of the path and not an offset.
+ * Processes that read the same counter can compare their clocks through it, without messages
+ * (core/calibration.h).
  */
 #ifndef ICTUS_CLOCK_COUNTER_H
 #define ICTUS_CLOCK_COUNTER_H
 
 #include "clock/source.h"
+#include "core/calibration.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +25,6 @@ bool ictusi_counter_invariant(void);
 /* Read both clocks several times and return the pair with the smallest uncertainty. */
 struct counter_pair ictusi_counter_pair(void);
 
-/* Return the ns per tick since `then`, or 0 if too little time has passed to measure it. */
-double ictusi_counter_tick_ns(const struct counter_pair *then);
-
 /*
  * Return a name that two processes share if and only if they run on the same kernel and that kernel
  * keeps time by the counter, which means that it has found the counters of all cores to agree.
@@ -34,7 +32,8 @@ double ictusi_counter_tick_ns(const struct counter_pair *then);
  */
 uint64_t ictusi_counter_name(void);
 
-/* Return a source that reads bare ticks. It is not in the registry. NULL if there is no counter. */
-const struct source *ictusi_counter_source(void);
+/* Read a source `count` times in a row, each time between two readings of the counter. */
+void ictusi_counter_bracket(const struct source *source, struct calibration_reading *readings,
+                            int count);
 
 #endif

@@ -28,13 +28,11 @@ static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
 /* Between two processes nothing averages the path, unless it is calibrated. Its wander is at
  * least this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
-/*
- * How far the walks of oscillators are from the usual one (scale of the logarithm), and likewise
- * for clocks that are derived from one oscillator, as far as processes with a common counter show
- * it.
- */
+/* How far the walks of oscillators are from the usual one (scale of the logarithm). */
 static const double walk_log_scale = 2.3;
-static const double walk_log_scale_common = 0.35;
+/* The usual walk of clocks that share a counter, and thus an oscillator, as a part of the usual
+ * one. */
+static const double walk_common = 0.316;
 /* The number of independent clocks that each of fewer than FEW_CLOCKS processes counts as. */
 static const double few_clocks_share = 0.7;
 
@@ -288,16 +286,33 @@ static int mesh_group_of(const struct mesh *m, const struct mesh_sweep *s)
     return s->count == every ? 0 : m->groups;
 }
 
+/*
+ * Return the variance of what clocks compared by a counter have in all their pairs alike: where
+ * in its bracket a process reads its clock. No loop shows it, and no average over pairs reduces
+ * it. Two processes have no loop, and their bias contains it already.
+ */
+static double mesh_place_variance(const struct mesh *m)
+{
+    const struct mesh_sweep *s = &m->pending[0];
+    double sum = 0.0;
+    for (size_t e = 0; m->calibrated && m->size > 2 && e < s->count; e++) {
+        sum += s->edges[e].path_ns * s->edges[e].path_ns / (double)s->count;
+    }
+    return sum;
+}
+
 /* Solve the pending sweeps with the known drifts, and set their rows of the history. */
 static int mesh_solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
     int err = ictusi_mesh_group_solve(m, spread);
     err = err ? err : ictusi_mesh_errors(m, spread);
+    const double place = mesh_place_variance(m);
     for (int k = 0; !err && k < m->pending_count; k++) {
         const int row = m->sweeps - m->pending_count + k;
         const struct mesh_sweep *s = &m->pending[k];
-        m->sweep[row] = (struct track_sweep){s->t_mean, m->noise_gain * s->noise,
-                                             m->bias_gain * spread->bias, mesh_group_of(m, s)};
+        m->sweep[row] =
+            (struct track_sweep){s->t_mean, m->noise_gain * s->noise,
+                                 m->bias_gain * spread->bias + place, mesh_group_of(m, s)};
         memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
     }
     return err;
@@ -347,9 +362,8 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
 {
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
-    const struct track_prior prior = {.walk = m->prior_walk,
-                                      .walk_log_scale =
-                                          m->calibrated ? walk_log_scale_common : walk_log_scale,
+    const struct track_prior prior = {.walk = m->prior_walk * (m->calibrated ? walk_common : 1.0),
+                                      .walk_log_scale = walk_log_scale,
                                       .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
                                       .floor_ns = wander_floor(m),
                                       .horizon_s = horizon_s,

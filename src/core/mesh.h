@@ -25,7 +25,7 @@ struct mesh_edge {
     double half_width_ns; /* of the hard interval from the exchanges */
     double sigma_ns;      /* the estimator's own estimate of its error; 0: none */
     double rtt_ns;        /* the shortest round trip; 0: unknown */
-    double path_ns;       /* asymmetry that a calibration usually leaves; 0: not calibrated */
+    double path_ns;       /* systematic error of a comparison by a counter; 0: it was by messages */
 };
 
 struct mesh;

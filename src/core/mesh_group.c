@@ -100,8 +100,8 @@ struct group {
     double *scratch;
 };
 
-/* Return the expected asymmetry of a pair, in ns^2, if nothing shows it: what calibrations
- * leave, or a part of the shortest round trip. */
+/* Return the expected systematic error of a pair, in ns^2, if nothing shows it: that of a counter,
+ * or a part of the shortest round trip. */
 static double mesh_group_usual_bias(const struct group *g)
 {
     double shortest = INFINITY;

@@ -40,8 +40,6 @@ static const double tolerance_per_rtt = 0.03;
 static const double scatter_per_excess = 0.1;
 /* Within the window, the delays of a path wander by this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
-/* The asymmetry that remains after a calibration, as a part of the shortest round trip. */
-static const double calibrated_per_rtt = 0.005;
 
 /*
  * Exchanges of a round if there are 100 rounds. Few processes have few pairs and far more time than
@@ -73,8 +71,7 @@ static double mesh_plan_usual_window(const struct mesh_wish *wish)
 static int plan_sweeps(const struct mesh_wish *wish)
 {
     const double per_pair = mesh_plan_usual_effort(wish) / wish->factors;
-    const int enough = wish->calibrated ? 2 * ADAPTIVE_FROM : ADAPTIVE_FROM;
-    const int many = (int)fmin(fmax(per_pair / enough, 2.0), MESH_SWEEPS_MAX);
+    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, 2.0), MESH_SWEEPS_MAX);
     return wish->sweeps ? (int)wish->sweeps : many;
 }
 
@@ -268,31 +265,4 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
     err = ictusi_estimator_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
     edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
     return err;
-}
-
-int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
-                          struct mesh_edge *edge)
-{
-    static const struct adaptive_slope none = {0.0, 1.0};
-    struct mesh_edge seen = {.sigma_ns = 0.0};
-    const int err = ictusi_mesh_burst(known, n, pair, &none, &seen);
-    if (err) {
-        return err == ICTUS_ERR_CLOCK ? ICTUS_OK : err; /* a counter that runs backwards */
-    }
-    const double ticks = (double)seen.offset + seen.frac;
-    if (!(tick_ns > 0.0) || fabs(ticks) > seen.half_width_ns) {
-        return ICTUS_OK; /* the counter is not common after all, or its rate is unknown */
-    }
-    const double asymmetry_ns = ticks * tick_ns;
-    const double whole = nearbyint(asymmetry_ns);
-    edge->offset -= (int64_t)whole;
-    edge->frac -= asymmetry_ns - whole;
-    /* The offset was moved within its interval, so the interval around the new offset extends
-     * that much further on one side. */
-    edge->half_width_ns += fabs(asymmetry_ns);
-    if (edge->sigma_ns > 0.0) {
-        edge->sigma_ns = hypot(edge->sigma_ns, seen.sigma_ns * tick_ns);
-    }
-    edge->path_ns = calibrated_per_rtt * edge->rtt_ns;
-    return ICTUS_OK;
 }

@@ -28,8 +28,7 @@ struct mesh_wish {
     int factors;                       /* number of different pairings, up to rounds */
     int64_t rounds, exchanges, sweeps; /* exchanges of a round, if there are 100 rounds */
     double window_s, tolerance_s, horizon_s;
-    double limit_s;  /* longest window, unless a window was requested */
-    bool calibrated; /* half of the exchanges of some pairs are stamped by a common counter */
+    double limit_s; /* longest window, unless a window was requested */
 };
 
 /* The results of a trial. */
@@ -74,14 +73,5 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
  */
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
                       const struct adaptive_slope *slope, struct mesh_edge *edge);
-
-/*
- * Subtract the asymmetry of the path from the edge of a burst. known: n exchanges between the same
- * two processes, made between those of the burst and stamped by a counter that both read, in ticks
- * of tick_ns. Their offset is 0, so what they show instead is the asymmetry. If that is impossible,
- * the edge is not changed. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_NOMEM.
- */
-int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
-                          struct mesh_edge *edge);
 
 #endif

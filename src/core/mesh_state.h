@@ -39,7 +39,7 @@ struct mesh {
     double noise_gain; /* likewise by noise */
     double *g;         /* ns^2: a process's part of the noise of its pairs, Student's scale */
     double rtt_ns;     /* the shortest round trip so far */
-    bool calibrated;   /* every pair so far was calibrated */
+    bool calibrated;   /* every pair so far was compared by a counter */
     double *bound;     /* hard bound now, ns; INFINITY before the first solve */
     double *low;       /* ns: what is proven about an offset minus base, at known_s */
     double *high;

@@ -14,13 +14,6 @@ static const double window_most_s = 3.0;
 static const double window_crowded_s = 1.5;
 
 /*
- * Number of exchanges by one clock in a row. The delays of the two directions wander within a
- * millisecond, so longer turns would measure the path of another moment. With turns of 312 an error
- * of 3 to 4 ns remained; with turns of 4 it was 1 to 2 ns.
- */
-enum { CALIBRATION_TURN = 4 };
-
-/*
  * A long burst is made in parts. After each part its client, which knows the elapsed time, tells
  * the server how many exchanges follow, and 0 at the end. Otherwise a burst would take many times
  * the planned time when other programs occupy the cores, and every later sweep would have to wait
@@ -38,40 +31,6 @@ const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "m
 
 enum mesh_calibrate { CALIBRATE_AUTO, CALIBRATE_NO };
 const char *const ictusi_rounds_calibrate_names[] = {"auto", "no", NULL};
-
-/* Find out which processes read the same counter. Collective; the error is the same on all
- * processes. */
-static int mesh_rounds_find_counters(struct mesh_rounds *s, struct sync_run *run)
-{
-    const uint64_t mine = s->options->calibrate == CALIBRATE_AUTO ? ictusi_counter_name() : 0;
-    uint64_t any = 0;
-    int common = 0;
-    s->counter = ictusi_counter_pair();
-    if (PMPI_Allreduce(&mine, &any, 1, MPI_UINT64_T, MPI_MAX, run->comm) != MPI_SUCCESS) {
-        return ICTUS_ERR_MPI;
-    }
-    if (!any) {
-        return ICTUS_OK;
-    }
-    s->counters = calloc((size_t)s->size, sizeof(*s->counters));
-    int err = ictusi_sync_agree(run->comm, s->counters ? ICTUS_OK : ICTUS_ERR_NOMEM, &run->why);
-    if (err) {
-        return err;
-    }
-    if (PMPI_Allgather(&mine, 1, MPI_UINT64_T, s->counters, 1, MPI_UINT64_T, run->comm) !=
-        MPI_SUCCESS) {
-        return ICTUS_ERR_MPI;
-    }
-    for (int i = 0; i < s->size; i++) {
-        common += i != s->rank && mine && s->counters[i] == mine;
-    }
-    err = PMPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_INT, MPI_MAX, run->comm);
-    if (!common) {
-        free(s->counters);
-        s->counters = NULL;
-    }
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
-}
 
 int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options,
                        struct sync_run *run)
@@ -91,7 +50,7 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
     }
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err) {
-        err = mesh_rounds_find_counters(s, run);
+        err = ictusi_mesh_counter_open(&s->counter, options->calibrate == CALIBRATE_AUTO, run);
     }
     s->opened = !err;
     return err;
@@ -104,17 +63,19 @@ static void mesh_rounds_release_call(struct mesh_rounds *s)
     free(s->stamps);
     free(s->peers);
     free(s->done);
+    free(s->seen);
     s->edges = NULL;
     s->stamps = NULL;
     s->peers = NULL;
     s->done = NULL;
+    s->seen = NULL;
 }
 
 void ictusi_rounds_close(struct mesh_rounds *s)
 {
     mesh_rounds_release_call(s);
     ictusi_mesh_free(s->mesh);
-    free(s->counters);
+    ictusi_mesh_counter_close(&s->counter);
     free(s->lines);
     free(s->errors);
 }
@@ -137,54 +98,14 @@ static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct s
     return peer < 0 ? ICTUS_OK : rounds_exchange(&s->exchange, peer, asks, exchanges, stamps);
 }
 
-/*
- * Return the number of exchanges of a burst with this peer that use the clock to be synchronised.
- * It is half of the plan's number if the other half uses the common counter, so that the effort is
- * the same.
- */
-static int rounds_own(const struct mesh_rounds *s, int peer)
-{
-    const bool common =
-        s->counters && s->counters[peer] && s->counters[peer] == s->counters[s->rank];
-    return common && s->plan.most >= 2 * CALIBRATION_TURN ? s->plan.most / 2 : s->plan.most;
-}
-
-/*
- * Make exchanges from..to-1 of a burst. If the two processes share a counter, make as many with it,
- * taking turns. The client's stamps by the clock come first, those by the counter in the second
- * half.
- */
-static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int to,
-                       struct stamp *stamps)
-{
-    const int own = rounds_own(s, peer);
-    struct stamp *const by_clock = asks ? stamps : NULL;
-    if (own == s->plan.most) {
-        return rounds_exchange(&s->exchange, peer, asks, to - from, asks ? by_clock + from : NULL);
-    }
-    struct exchange known = s->exchange;
-    known.source = ictusi_counter_source();
-    int err = ICTUS_OK;
-    for (int i = from; i < to && !err; i += CALIBRATION_TURN) {
-        const int n = i + CALIBRATION_TURN < to ? CALIBRATION_TURN : to - i;
-        err = rounds_exchange(&s->exchange, peer, asks, n, asks ? by_clock + i : NULL);
-        if (!err) {
-            err = rounds_exchange(&known, peer, asks, n, asks ? by_clock + own + i : NULL);
-            s->exchange.started += asks ? (uint64_t)n : 0;
-            s->exchange.messages += (uint64_t)n;
-        }
-    }
-    return err;
-}
-
-/* Return how many exchanges of the burst come next, given that `done` of `own` took this long.
- * The client decides. */
-static int rounds_next(const struct mesh_rounds *s, int own, int done, double took_s)
+/* Return how many exchanges of the burst come next, given that the first `done` took this long. The
+ * client decides. */
+static int rounds_next(const struct mesh_rounds *s, int done, double took_s)
 {
     const double left_s = s->plan.burst_s - took_s;
-    const double fitting = took_s > 0.0 ? left_s / took_s * done : (double)own;
+    const double fitting = took_s > 0.0 ? left_s / took_s * done : (double)s->plan.most;
     const int more = done < BURST_PART ? done : BURST_PART;
-    const int most = more < own - done ? more : own - done;
+    const int most = more < s->plan.most - done ? more : s->plan.most - done;
     return fitting < most ? (int)fmax(fitting, 0.0) : most;
 }
 
@@ -194,40 +115,38 @@ static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, int *more)
                 : ictusi_exchange_hear(&s->exchange, peer, more, sizeof(*more));
 }
 
-/* Make one round of a sweep. A client's stamps are written to `stamps`, and *done is set to the
- * number of exchanges by its clock. */
+/* Make the exchanges of one round of a sweep. A client's stamps are written to `stamps`, and *done
+ * is set to their number. */
 static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps, int *done)
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
     const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
-    const int own = peer < 0 ? 0 : rounds_own(s, peer);
+    const int all = peer < 0 ? 0 : s->plan.most;
     const int64_t began = ictusi_source_read(s->exchange.source);
-    int more = own > BURST_WHOLE ? BURST_FIRST : own;
+    int more = all > BURST_WHOLE ? BURST_FIRST : all;
     int err = ICTUS_OK;
     *done = 0;
     while (more > 0 && !err) {
-        err = rounds_part(s, peer, asks, *done, *done + more, stamps);
+        err = rounds_exchange(&s->exchange, peer, asks, more, asks ? stamps + *done : NULL);
         *done += more;
         more = 0;
-        if (own > BURST_WHOLE && *done < own && !err) {
+        if (all > BURST_WHOLE && *done < all && !err) {
             const int64_t now = ictusi_source_read(s->exchange.source);
-            more = rounds_next(s, own, *done, (double)(now - began) * 1e-9);
+            more = rounds_next(s, *done, (double)(now - began) * 1e-9);
             err = rounds_agree(s, peer, asks, &more);
         }
     }
     return err;
 }
 
-/* Estimate the edge of a burst in which `done` exchanges were made by the clock. */
-static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, int done,
-                       double tick_ns, const struct adaptive_slope *slope, struct mesh_edge *edge)
+/* After the exchanges of a round, both processes read their clocks by a counter that they share. */
+static int mesh_rounds_calibrate(struct mesh_rounds *s, int round, struct calibration_pair *seen)
 {
-    const enum mesh_pair pair = (enum mesh_pair)s->options->pair;
-    const int own = rounds_own(s, edge->server);
-    const int err = ictusi_mesh_burst(stamps, (size_t)done, pair, slope, edge);
-    return err || own == s->plan.most
-               ? err
-               : ictusi_mesh_calibrate(stamps + own, (size_t)done, tick_ns, pair, edge);
+    const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
+    const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
+    return peer >= 0 && ictusi_mesh_counter_shared(&s->counter, peer)
+               ? ictusi_mesh_counter_meet(&s->counter, &s->exchange, peer, asks, seen)
+               : ICTUS_OK;
 }
 
 /*
@@ -292,8 +211,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
                                    .window_s = o->window_s,
                                    .tolerance_s = o->tolerance_s,
                                    .horizon_s = o->horizon_s,
-                                   .limit_s = crowded ? window_crowded_s : window_most_s,
-                                   .calibrated = s->counters != NULL};
+                                   .limit_s = crowded ? window_crowded_s : window_most_s};
     s->plan = ictusi_mesh_plan(&wish, &trial);
     s->planned = true;
     return ICTUS_OK;
@@ -324,7 +242,8 @@ static int mesh_rounds_make_room(struct mesh_rounds *s, struct sync_run *run, in
         calloc((size_t)(asked + 1) * (size_t)s->plan.most * (size_t)count, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
     s->done = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->done));
-    if (!s->edges || !s->stamps || !s->peers || !s->done) {
+    s->seen = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->seen));
+    if (!s->edges || !s->stamps || !s->peers || !s->done || !s->seen) {
         return ICTUS_ERR_NOMEM;
     }
     for (size_t e = 0; e < slots * (size_t)count; e++) {
@@ -363,43 +282,61 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     int err = ICTUS_OK;
     for (int r = 0; r < s->pairing.rounds && !err; r++) {
         int done = 0;
+        struct calibration_pair seen;
         err = rounds_sweep_round(s, r, stamps + asked * burst, &done);
+        err = err ? err : mesh_rounds_calibrate(s, r, &seen);
         if (ictusi_pairing_asks(&s->pairing, r, s->rank)) {
             s->done[(size_t)k * s->asked + asked] = done;
+            s->seen[(size_t)k * s->asked + asked] = seen;
             s->peers[asked++] = ictusi_pairing_partner(&s->pairing, r, s->rank);
         }
     }
     return err;
 }
 
-/* Turn the stamps of all sweeps into edges. The first and the last sweep of an edge yield a
- * slope, which the estimate of each of its bursts uses. */
+/*
+ * Estimate the bursts of pair e from the stamps of all sweeps. The first and the last sweep yield a
+ * slope, which the estimate of each burst uses. If the pair shares a counter, what it showed
+ * replaces what the messages did.
+ */
+static int rounds_estimate_pair(struct mesh_rounds *s, size_t e, int count)
+{
+    const enum mesh_pair pair = (enum mesh_pair)s->options->pair;
+    const size_t burst = (size_t)s->plan.most;
+    struct calibration_burst bursts[CALIBRATION_SWEEPS_MAX] = {{.n = 0}};
+    struct mesh_edge edges[CALIBRATION_SWEEPS_MAX];
+    struct adaptive_slope slope;
+    int failed = ICTUS_OK;
+    for (int k = 0; k < count; k++) {
+        const size_t at = (size_t)k * s->asked + e;
+        bursts[k] =
+            (struct calibration_burst){s->stamps + at * burst, (size_t)s->done[at], s->seen[at]};
+    }
+    const struct calibration_burst *last = &bursts[count - 1];
+    const size_t fewest = last->n < bursts[0].n ? last->n : bursts[0].n;
+    const bool known = ictusi_mesh_slope(bursts[0].stamps, last->stamps, fewest, &slope);
+    for (int k = 0; k < count; k++) {
+        edges[k] = (struct mesh_edge){.client = s->rank, .server = s->peers[e]};
+        const int bad = ictusi_mesh_burst(bursts[k].stamps, bursts[k].n, pair,
+                                          known ? &slope : NULL, &edges[k]);
+        edges[k].server = bad ? -1 : edges[k].server; /* empty */
+        failed = failed ? failed : bad;
+    }
+    if (!failed && ictusi_mesh_counter_shared(&s->counter, s->peers[e])) {
+        (void)ictusi_calibration_replace(bursts, count, edges);
+    }
+    for (int k = 0; k < count; k++) {
+        s->edges[(size_t)k * (size_t)s->slots + e] = edges[k];
+    }
+    return failed;
+}
+
 int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 {
-    const size_t burst = (size_t)s->plan.most;
-    const size_t sweep = s->asked * burst;
-    /* The tick is measured from the opening until now: after a window of 0.1 s it is known to
-     * 1e-6. */
-    const double tick_ns = s->counters ? ictusi_counter_tick_ns(&s->counter) : 0.0;
     int failed = ICTUS_OK;
     for (size_t e = 0; e < s->asked; e++) {
-        const struct stamp *first = s->stamps + e * burst;
-        const struct stamp *last = first + (size_t)(count - 1) * sweep;
-        const int *done = s->done + e; /* of every asked-th element */
-        const int fewest = done[0] < done[(size_t)(count - 1) * s->asked]
-                               ? done[0]
-                               : done[(size_t)(count - 1) * s->asked];
-        struct adaptive_slope slope;
-        const bool known = ictusi_mesh_slope(first, last, (size_t)fewest, &slope);
-        for (int k = 0; k < count; k++) {
-            struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
-            const int bad = rounds_edge(s, first + (size_t)k * sweep, done[(size_t)k * s->asked],
-                                        tick_ns, known ? &slope : NULL, &edge);
-            if (!bad) {
-                s->edges[(size_t)k * (size_t)s->slots + e] = edge;
-            }
-            failed = failed ? failed : bad;
-        }
+        const int bad = rounds_estimate_pair(s, e, count);
+        failed = failed ? failed : bad;
     }
     return failed;
 }

@@ -3,10 +3,10 @@
 #ifndef ICTUS_SYNC_MESH_ROUNDS_H
 #define ICTUS_SYNC_MESH_ROUNDS_H
 
-#include "clock/counter.h"
 #include "core/mesh_plan.h"
 #include "core/pairing.h"
 #include "exchange/exchange.h"
+#include "sync/mesh_counter.h"
 #include "sync/sync.h"
 
 extern const char *const ictusi_rounds_pair_names[];
@@ -28,17 +28,17 @@ struct mesh_rounds {
     bool solved;   /* the root has a history */
     uint64_t runs; /* calls so far; each call uses a new seed */
     struct mesh_plan plan;
-    uint64_t *counters;          /* name of each process's counter; NULL: none is shared */
-    struct counter_pair counter; /* read when it was opened, to find the tick later */
+    struct mesh_counter counter; /* which processes share one */
     /* for the current call */
     struct exchange exchange;
     struct pairing pairing;
-    int slots;               /* largest number of edges of a process in a sweep */
-    struct mesh_edge *edges; /* of this process: `slots` for each sweep */
-    size_t asked;            /* rounds of a sweep in which this process is the client */
-    struct stamp *stamps;    /* of all sweeps: exchanges for each of these rounds */
-    int *peers;              /* the server in each of these rounds */
-    int *done;               /* exchanges by its clock in each of these rounds, sweep by sweep */
+    int slots;                     /* largest number of edges of a process in a sweep */
+    struct mesh_edge *edges;       /* of this process: `slots` for each sweep */
+    size_t asked;                  /* rounds of a sweep in which this process is the client */
+    struct stamp *stamps;          /* of all sweeps: exchanges for each of these rounds */
+    int *peers;                    /* the server in each of these rounds */
+    int *done;                     /* exchanges in each of these rounds, sweep by sweep */
+    struct calibration_pair *seen; /* by a shared counter in each of these rounds, likewise */
     /* at the root */
     struct mesh *mesh;
     struct line *lines;

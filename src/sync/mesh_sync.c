@@ -52,8 +52,7 @@ static const struct spec_param params[] = {
      ictusi_rounds_pair_names, "how a pair's offset is estimated"},
     {"calibrate", SPEC_CHOICE, offsetof(struct mesh_options, calibrate), "auto", 0, 0,
      ictusi_rounds_calibrate_names,
-     "within a node, measure the asymmetry by the counter that its processes share, and subtract "
-     "it"},
+     "within a node, compare clocks by the counter that its processes share, too"},
     {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL,
      "seed of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};

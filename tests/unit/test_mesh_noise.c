@@ -443,60 +443,8 @@ static void drift_does_not_choose_the_exchange(void)
     }
 }
 
-enum { KNOWN = 300 };
-
-/* Exchanges of a pair with minimum delays of 900 and 500 ns; the server is ahead by an offset. */
-static void asymmetric_burst(struct rng *rng, double ahead_ns, double ticks_per_ns,
-                             struct stamp *stamps)
-{
-    double now = 1e6;
-    for (int i = 0; i < KNOWN; i++) {
-        const double there = now + 900.0 - 40.0 * log(ictusi_random_uniform(rng) + 1e-9);
-        const double back = there + 500.0 - 40.0 * log(ictusi_random_uniform(rng) + 1e-9);
-        stamps[i] =
-            (struct stamp){llrint(now * ticks_per_ns), llrint((there + ahead_ns) * ticks_per_ns),
-                           llrint(back * ticks_per_ns)};
-        now = back + 100.0;
-    }
-}
-
-/*
- * A common counter shows the difference between the two directions, and nothing else is subtracted.
- */
-static void a_common_counter_shows_asymmetry(void)
-{
-    static const double ahead_ns = 7e12;
-    struct stamp own[KNOWN];
-    struct stamp known[KNOWN];
-    struct rng rng;
-    ictusi_random_seed(&rng, 7, 0);
-    for (double ticks_per_ns = 0.5; ticks_per_ns < 4.0; ticks_per_ns *= 2.5) {
-        struct mesh_edge edge = {.server = 1};
-        asymmetric_burst(&rng, ahead_ns, 1.0, own);
-        asymmetric_burst(&rng, 0.0, ticks_per_ns, known);
-        REQUIRE(!ictusi_mesh_burst(own, KNOWN, MESH_PAIR_AUTO, NULL, &edge));
-        const struct mesh_edge before = edge;
-        CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, 200.0, 20.0);
-        REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 1.0 / ticks_per_ns, MESH_PAIR_AUTO, &edge));
-        CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, 0.0, 20.0);
-        CHECK(edge.path_ns > 0.0 && edge.sigma_ns >= before.sigma_ns);
-        CHECK(edge.half_width_ns >= before.half_width_ns + 150.0);
-        /* Counters that differ by more than a round trip are not the same one. */
-        edge = before;
-        asymmetric_burst(&rng, 2000.0, ticks_per_ns, known);
-        REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 1.0 / ticks_per_ns, MESH_PAIR_AUTO, &edge));
-        CHECK(edge.offset == before.offset && edge.path_ns == 0.0);
-        /* A counter with an unknown rate is not used either. */
-        asymmetric_burst(&rng, 0.0, ticks_per_ns, known);
-        REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 0.0, MESH_PAIR_AUTO, &edge));
-        CHECK(edge.offset == before.offset && edge.path_ns == 0.0);
-    }
-    CHECK(ictusi_mesh_calibrate(known, 0, 1.0, MESH_PAIR_AUTO, &(struct mesh_edge){0}));
-}
-
 int main(void)
 {
-    a_common_counter_shows_asymmetry();
     clocks_at_both_limits_are_followed();
     drift_does_not_choose_the_exchange();
     noisy_nodes_know_it();

@@ -22,7 +22,7 @@ enum { CALLS = 16, QUICK_CALL = 5, QUICK_TICKS = 20000, SLOW_TICKS = 200000 };
 
 /* What answers for the kernel, and the truth about it. */
 static struct {
-    enum { KERNEL, SCRIPT, TICKS, CALLED } by;
+    enum { KERNEL, SCRIPT, CALLED } by;
     /* SCRIPT: each reading takes a while, and the system's clock is steered by RATE_PPM. */
     struct rng rng;
     int64_t now;
@@ -70,10 +70,9 @@ static int64_t script_read(clockid_t id)
 }
 
 #if defined(__x86_64__)
-/* A kernel clock with four ticks per nanosecond. */
 static int64_t ticks_read(void)
 {
-    return (int64_t)(__rdtsc() / 4);
+    return (int64_t)__rdtsc();
 }
 
 static void ticks_pass(uint64_t ticks)
@@ -109,9 +108,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
     if (kernel.by == KERNEL) {
         return (int)syscall(SYS_clock_gettime, id, t);
     }
-    const int64_t ns = kernel.by == SCRIPT  ? script_read(id)
-                       : kernel.by == TICKS ? ticks_read()
-                                            : called_read();
+    const int64_t ns = kernel.by == SCRIPT ? script_read(id) : called_read();
     t->tv_sec = ns / ICTUS_NS_PER_S;
     t->tv_nsec = ns % ICTUS_NS_PER_S;
     return 0;
@@ -224,17 +221,36 @@ static void counter_pairs_are_the_tightest(void)
     CHECK(good);
 }
 
-/* The length of a tick comes from the kernel's clock, and is not reported before it is known. */
-static void ticks_have_a_length(void)
+/* A clock that counts its readings, and reads the counter in each. */
+struct witness {
+    struct source base;
+    int64_t *reads;
+    int64_t *ticks;
+};
+
+static int64_t witness_read(const struct source *source)
 {
-    memset(&kernel, 0, sizeof(kernel));
-    kernel.by = TICKS;
-    const struct counter_pair then = ictusi_counter_pair();
-    const double soon = ictusi_counter_tick_ns(&then);
-    CHECK(soon == 0.0 || fabs(soon - 0.25) < 0.01);
-    while (ticks_read() < then.ns + 10000000) {
+    const struct witness *w = (const struct witness *)source;
+    w->ticks[*w->reads] = ticks_read();
+    return (*w->reads)++;
+}
+
+/* Each reading is made between two of the counter, in the order in which they are listed. */
+static void readings_are_in_brackets(void)
+{
+    enum { MANY = 50 };
+    static const struct source_ops ops = {.name = "witness", .read = witness_read};
+    int64_t reads = 0;
+    int64_t ticks[MANY];
+    const struct witness clock = {{&ops}, &reads, ticks};
+    struct calibration_reading r[MANY];
+    ictusi_counter_bracket(&clock.base, r, MANY);
+    CHECK(reads == MANY);
+    for (int i = 0; i < MANY; i++) {
+        CHECK(r[i].clock == i);
+        CHECK(r[i].before <= ticks[i] && ticks[i] <= r[i].after);
+        CHECK(i == 0 || r[i - 1].after <= r[i].before);
     }
-    CHECK_NEAR(ictusi_counter_tick_ns(&then), 0.25, 0.0025);
 }
 
 /* Two processes share a counter only if the kernel itself uses it to keep time. */
@@ -273,9 +289,9 @@ int main(void)
     pairs_are_as_good_as_their_width();
     rates_are_learned();
     preemptions_are_no_steps();
-    if (ictusi_counter_source()) {
+    if (ictusi_counter_invariant()) {
         counter_pairs_are_the_tightest();
-        ticks_have_a_length();
+        readings_are_in_brackets();
     }
     trust_is_the_kernels();
     return check_result();

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Clocks compared through a counter that their processes share. */
+#include "core/calibration.h"
+
+#include "core/fit.h"
+#include "core/stats.h"
+
+#include <ictus/error.h>
+#include <math.h>
+
+/* At least so many different values make a clock fine enough. A coarser one shows a tick that may
+ * be any part of a step old. */
+enum { HALF = CALIBRATION_READINGS / 2, DIFFERENT_LEAST = HALF, PASSES = 2, NEXT = 8 };
+/* Clocks are read in whole nanoseconds, of which this is left in the end. */
+static const double rounding_sigma_ns = 0.1;
+/* How much the rate of a clock may have changed since an earlier point, relative: daemons adjust
+ * rates, and clocks wander. */
+static const double rate_change = 1e-6;
+/* How well a series shows the rate by itself, relative. */
+static const double series_rate_sigma = 1e-3;
+/*
+ * A clock is read somewhere between the two readings of the counter, and at the same place in both
+ * processes, since both execute the same instructions. What differs is at most this part of the
+ * time between the two readings.
+ */
+static const double place_per_bracket = 0.02;
+/* A difference contradicts the messages if it is outside of what they allow by more than this many
+ * standard deviations, and the rounding of two stamps. */
+static const double contradiction = 5.0;
+static const double rounding_margin_ns = 2.0;
+/* Sigma of an edge as a part of its half-width, if it does not state one. */
+static const double sigma_per_half_width = 0.1;
+
+static int calibration_check(const struct calibration_reading *readings)
+{
+    int different = 1;
+    for (int i = 0; i < CALIBRATION_READINGS; i++) {
+        const struct calibration_reading *r = &readings[i];
+        if (r->after < r->before || (i && (r->before < r[-1].after || r->clock < r[-1].clock))) {
+            return ICTUS_ERR_CLOCK;
+        }
+        different += i && r->clock != r[-1].clock;
+    }
+    return different < DIFFERENT_LEAST ? ICTUS_ERR_SAMPLES : ICTUS_OK;
+}
+
+/* Return a reading that was certainly not interrupted, if any was not. */
+static const struct calibration_reading *
+calibration_tightest(const struct calibration_reading *readings)
+{
+    const struct calibration_reading *best = readings;
+    for (int i = 1; i < CALIBRATION_READINGS; i++) {
+        if (readings[i].after - readings[i].before < best->after - best->before) {
+            best = &readings[i];
+        }
+    }
+    return best;
+}
+
+/* The rate of the clock as the series itself shows it: the median over readings that
+ * are half a series apart, of which an interruption spoils only a few. */
+static double calibration_series_rate(const struct calibration_reading *readings)
+{
+    double rates[HALF];
+    for (int i = 0; i < HALF; i++) {
+        const struct calibration_reading *a = &readings[i];
+        const struct calibration_reading *b = &readings[i + HALF];
+        rates[i] = b->before > a->before
+                       ? (double)(b->clock - a->clock) / (double)(b->before - a->before)
+                       : 0.0;
+    }
+    ictusi_stats_sort(rates, HALF);
+    return ictusi_stats_quantile(rates, HALF, 0.5);
+}
+
+/* Where in time the readings leave the clock: between low and high, in ns after the clock of the
+ * tightest one, at its `before`. */
+struct bracket {
+    double low, high;
+    double sigma; /* how well the ends are known: how far the next readings are from them */
+    double moved; /* how far away in time the readings were that say so, in ns */
+};
+
+/*
+ * Every reading proves that the clock was read between `before` and `after`. So all brackets, each
+ * moved to the tightest one by the rate of the clock, have a common part, and the clock is in it. A
+ * process that loses its core during a reading, or cold caches in the first, leave wide brackets,
+ * which prove little but nothing wrong. The counter of some processors advances in steps of 10 ns:
+ * means err by half a nanosecond then, and medians by 5 ns now and then, but the common part, if
+ * the readings fall on all parts of a step, by less than 0.1 ns.
+ */
+static struct bracket calibration_intersect(const struct calibration_reading *readings,
+                                            const struct calibration_reading *tight,
+                                            double ns_per_tick)
+{
+    double lower[CALIBRATION_READINGS];
+    double upper[CALIBRATION_READINGS];
+    struct bracket b = {.low = -INFINITY, .high = INFINITY};
+    double away[2] = {0.0, 0.0};
+    for (int i = 0; i < CALIBRATION_READINGS; i++) {
+        const struct calibration_reading *r = &readings[i];
+        const double clock = (double)(r->clock - tight->clock);
+        lower[i] = clock - ns_per_tick * (double)(r->after - tight->before);
+        upper[i] = clock - ns_per_tick * (double)(r->before - tight->before);
+        const double since = fabs(ns_per_tick * (double)(r->before - tight->before));
+        away[0] = lower[i] > b.low ? since : away[0];
+        away[1] = upper[i] < b.high ? since : away[1];
+        b.low = fmax(b.low, lower[i]);
+        b.high = fmin(b.high, upper[i]);
+    }
+    ictusi_stats_sort(lower, CALIBRATION_READINGS);
+    ictusi_stats_sort(upper, CALIBRATION_READINGS);
+    b.sigma = hypot(b.low - lower[CALIBRATION_READINGS - NEXT], upper[NEXT - 1] - b.high) / 4.0;
+    b.moved = fmax(away[0], away[1]);
+    return b;
+}
+
+/* Set the rate of a clock since an earlier point. The point itself errs by sigma_ns so far. */
+static void calibration_set_rate(const struct calibration_point *earlier, double sigma_ns,
+                                 struct calibration_point *point)
+{
+    const double ticks = (double)(point->ticks - earlier->ticks);
+    const double ns = (double)(point->clock - earlier->clock) + point->frac - earlier->frac;
+    if (ticks > 0.0 && ns > 0.0) {
+        point->ns_per_tick = ns / ticks;
+        point->rate_sigma = (earlier->sigma_ns + sigma_ns) / ns + rate_change;
+    }
+}
+
+/*
+ * Set clock and sigma by the brackets, given the rate. Nobody knows where in the common part the
+ * clock is, but in the other process it is at the same place, if the ends are well known.
+ */
+static void calibration_evaluate(const struct calibration_reading *readings,
+                                 const struct calibration_reading *tight,
+                                 struct calibration_point *point)
+{
+    const struct bracket b = calibration_intersect(readings, tight, point->ns_per_tick);
+    const double rate_sigma = point->rate_sigma < INFINITY ? point->rate_sigma : series_rate_sigma;
+    const double value = (b.low + b.high) / 2.0;
+    const double whole = nearbyint(value);
+    point->clock = tight->clock + (int64_t)whole;
+    point->frac = value - whole;
+    /* An empty part is due to the rate. */
+    const double unknown = b.sigma + fmax(b.low - b.high, 0.0);
+    point->sigma_ns = hypot(hypot(unknown, rounding_sigma_ns), rate_sigma * b.moved);
+}
+
+int ictusi_calibration_point(const struct calibration_reading *readings,
+                             const struct calibration_point *earlier,
+                             struct calibration_point *point)
+{
+    const int err = calibration_check(readings);
+    if (err) {
+        return err;
+    }
+    const struct calibration_reading *tight = calibration_tightest(readings);
+    *point = (struct calibration_point){.ticks = tight->before,
+                                        .clock = tight->clock,
+                                        .ns_per_tick = calibration_series_rate(readings),
+                                        .rate_sigma = INFINITY};
+    point->bracket_ns = point->ns_per_tick * (double)(tight->after - tight->before);
+    /* The rate follows from the point, and the point is better known with the rate. */
+    double sigma_ns = point->bracket_ns;
+    for (int pass = 0; pass < PASSES; pass++) {
+        if (earlier) {
+            calibration_set_rate(earlier, sigma_ns, point);
+        }
+        calibration_evaluate(readings, tight, point);
+        sigma_ns = point->sigma_ns;
+    }
+    return ICTUS_OK;
+}
+
+/* How much later than the server's point the client's is, in ns. */
+static double pair_gap(const struct calibration_pair *pair)
+{
+    return pair->server.ns_per_tick * (double)(pair->client.ticks - pair->server.ticks);
+}
+
+double ictusi_calibration_sigma(const struct calibration_pair *pair)
+{
+    const struct calibration_point *c = &pair->client;
+    const struct calibration_point *s = &pair->server;
+    const bool known = fmax(fmax(c->sigma_ns, s->sigma_ns), s->rate_sigma) < INFINITY;
+    return known ? hypot(hypot(c->sigma_ns, s->sigma_ns), fabs(pair_gap(pair)) * s->rate_sigma)
+                 : INFINITY;
+}
+
+/* How far two clocks may drift apart between two instants of one of them, in ns: each is within the
+ * limit. */
+static double burst_drifted(int64_t a, int64_t b)
+{
+    return 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S * fabs((double)(a - b)) * 1e-9;
+}
+
+/* What the exchanges of a burst prove about the fraction of an edge's offset. */
+static void burst_interval(const struct calibration_burst *burst, const struct mesh_edge *edge,
+                           double *low, double *high)
+{
+    *low = -INFINITY;
+    *high = INFINITY;
+    for (size_t i = 0; i < burst->n; i++) {
+        const struct stamp *s = &burst->stamps[i];
+        const double lower = (double)(s->remote - s->received - edge->offset);
+        const double upper = (double)(s->remote - s->sent - edge->offset);
+        *low = fmax(*low, lower - burst_drifted(s->received, edge->at));
+        *high = fmin(*high, upper + burst_drifted(s->sent, edge->at));
+    }
+}
+
+/* Set the edge of one burst to what the counter showed. Return false if its messages contradict
+ * that. */
+static bool burst_replace(const struct calibration_burst *burst, struct mesh_edge *edge)
+{
+    const struct calibration_pair *seen = &burst->seen;
+    const double sigma = ictusi_calibration_sigma(seen);
+    if (!(sigma < INFINITY)) {
+        return false;
+    }
+    const double rest = pair_gap(seen) + seen->server.frac - seen->client.frac;
+    const double whole = nearbyint(rest);
+    double low = 0.0;
+    double high = 0.0;
+    edge->at = seen->client.clock;
+    edge->offset = seen->server.clock - seen->client.clock + (int64_t)whole;
+    edge->frac = rest - whole;
+    burst_interval(burst, edge, &low, &high);
+    const double allowed = contradiction * sigma + rounding_margin_ns;
+    if (edge->frac < low - allowed || edge->frac > high + allowed) {
+        return false;
+    }
+    /* No offset leaves what is proven. */
+    edge->frac = fmin(fmax(edge->frac, low), fmax(low, high));
+    edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
+    edge->sigma_ns = sigma;
+    edge->path_ns = place_per_bracket * (seen->client.bracket_ns + seen->server.bracket_ns) / 2.0;
+    return true;
+}
+
+/* The systematic part of the variance of what edges of a pair say. */
+static double calibration_path(const struct mesh_edge *edge)
+{
+    const double path =
+        edge->path_ns > 0.0 ? edge->path_ns : ICTUSI_ASYMMETRY_PER_RTT * edge->rtt_ns;
+    return path * path;
+}
+
+/* What an edge adds to the certainty of its pair: one over the variance of its noise. */
+static double calibration_certainty(const struct mesh_edge *edge)
+{
+    const double sigma =
+        edge->sigma_ns > 0.0 ? edge->sigma_ns : sigma_per_half_width * edge->half_width_ns;
+    return 1.0 / fmax(sigma * sigma, rounding_sigma_ns * rounding_sigma_ns);
+}
+
+bool ictusi_calibration_replace(const struct calibration_burst *bursts, int count,
+                                struct mesh_edge *edges)
+{
+    struct mesh_edge seen[CALIBRATION_SWEEPS_MAX];
+    double certain[2] = {0.0, 0.0};
+    for (int k = 0; k < count; k++) {
+        seen[k] = edges[k];
+        if (!burst_replace(&bursts[k], &seen[k])) {
+            return false;
+        }
+        certain[0] += calibration_certainty(&edges[k]);
+        certain[1] += calibration_certainty(&seen[k]);
+    }
+    const bool better = 1.0 / certain[1] + calibration_path(&seen[0]) <
+                        1.0 / certain[0] + calibration_path(&edges[0]);
+    for (int k = 0; k < count && better; k++) {
+        edges[k] = seen[k];
+    }
+    return better;
+}
