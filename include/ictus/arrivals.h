@@ -64,10 +64,12 @@ struct ictus_arrivals {
     double *errors_ns;               /**< of each row, like error_ns; NULL: not known; owned by
                                           the pattern */
     double *durations_s;             /**< of each row; NULL: not known; owned by the pattern */
-    int64_t *gaps_ns; /**< like offsets_ns: the time since the rank had left the same operation
-                           before; NULL: not known; owned by the pattern */
-    int64_t *calls;   /**< of each row, its index among the calls, ascending; NULL: the rows are
-                           consecutive calls; owned by the pattern */
+    int64_t *gaps_ns;     /**< like offsets_ns: the time since the rank had left the same operation
+                               before; NULL: not known; owned by the pattern */
+    int64_t *calls;       /**< of each row, its index among the calls, ascending; NULL: the rows are
+                               consecutive calls; owned by the pattern */
+    int64_t *silences_ns; /**< like gaps_ns: the time since the rank had left its last call of MPI
+                               of any kind; NULL: not known; owned by the pattern */
 };
 
 /** The patterns of one file. */

@@ -150,9 +150,11 @@ struct arrival_options {
 #define AT(member) offsetof(struct arrival_options, member)
 
 /*
- * 16 MiB: larger than a core's private caches. Whether it fits into the shared one matters little.
+ * 512 KiB: less than a core's private caches hold, but so much that little of the operation is left
+ * in the nearest ones. What applications go through between two calls is not in the pattern; with
+ * this much, replays came nearest to them (bench/arrivals replay).
  */
-static const char footprint_usual[] = "16777216";
+static const char footprint_usual[] = "524288";
 
 static const struct spec_param shape_params[] = {
     {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL,
@@ -316,5 +318,6 @@ struct arrival_turn ictusi_arrival_turn(const struct arrival *a, int64_t repetit
     const int64_t i = repetition % t->count;
     return (struct arrival_turn){.lead_ns = t->leads_ns ? t->leads_ns[i] : 0,
                                  .delay_ns = t->delays_ns[i],
-                                 .gap_ns = t->gaps_ns ? t->gaps_ns[i] : 0};
+                                 .gap_ns = t->gaps_ns ? t->gaps_ns[i] : 0,
+                                 .silence_ns = t->silences_ns ? t->silences_ns[i] : 0};
 }

@@ -36,6 +36,8 @@ struct arrival_turn {
     int64_t lead_ns;
     int64_t delay_ns; /* from then until this process arrives */
     int64_t gap_ns;   /* computation directly before it arrives */
+    /* how long before it arrives it calls MPI for the last time while it computes; 0: not at all */
+    int64_t silence_ns;
 };
 
 /*

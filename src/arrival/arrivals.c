@@ -72,6 +72,7 @@ void ictus_arrivals_free(struct ictus_arrivals *arrivals)
     free(arrivals->durations_s);
     free(arrivals->calls);
     free(arrivals->gaps_ns);
+    free(arrivals->silences_ns);
     memset(arrivals, 0, sizeof *arrivals);
 }
 

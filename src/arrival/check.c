@@ -8,6 +8,21 @@
 #include <math.h>
 #include <stdbool.h>
 
+/* Check what one rank did before it arrived in one instance, if that is known. */
+static int time_check(const struct ictus_arrivals *a, const char *what, const int64_t *times_ns,
+                      int64_t row, int r, struct ictus_why *why)
+{
+    const int64_t time = times_ns ? times_ns[row * a->ranks + r] : 0;
+    if (time >= 0 && time <= ARRIVAL_OFFSET_MAX_NS) {
+        return ICTUS_OK;
+    }
+    return ictus_because(why, ICTUS_ERR_FORMAT,
+                         "%s: instance %lld, rank %d: the %s is %lld ns, but %ss must lie "
+                         "between 0 and %lld ns",
+                         a->site, (long long)row, r, what, (long long)time, what,
+                         (long long)ARRIVAL_OFFSET_MAX_NS);
+}
+
 /*
  * Check one instance. Offsets are relative to the first arrival, so one of them is 0. If none is,
  * they are absolute instants or belong to another row, and a replay would wait for nobody. The
@@ -26,13 +41,10 @@ static int row_check(const struct ictus_arrivals *a, int64_t row, struct ictus_w
                                  (long long)ARRIVAL_OFFSET_MAX_NS);
         }
         least = offsets[r] < least ? offsets[r] : least;
-        const int64_t gap = a->gaps_ns ? a->gaps_ns[row * a->ranks + r] : 0;
-        if (gap < 0 || gap > ARRIVAL_OFFSET_MAX_NS) {
-            return ictus_because(
-                why, ICTUS_ERR_FORMAT,
-                "%s: instance %lld, rank %d: the gap is %lld ns, but gaps must lie "
-                "between 0 and %lld ns",
-                a->site, (long long)row, r, (long long)gap, (long long)ARRIVAL_OFFSET_MAX_NS);
+        int err = time_check(a, "gap", a->gaps_ns, row, r, why);
+        err = err ? err : time_check(a, "silence", a->silences_ns, row, r, why);
+        if (err) {
+            return err;
         }
     }
     if (least != 0) {

@@ -94,6 +94,9 @@ static void json_put_table(json_t *object, const struct ictus_arrivals *a)
     if (a->gaps_ns) {
         json_put(object, "raw_gaps_ns", json_rows(a, a->gaps_ns));
     }
+    if (a->silences_ns) {
+        json_put(object, "raw_silences_ns", json_rows(a, a->silences_ns));
+    }
     json_put(object, "raw_errors_ns", json_reals(a->errors_ns, a->recorded));
     json_put(object, "raw_durations_s", json_reals(a->durations_s, a->recorded));
     json_t *calls = a->calls ? json_array() : NULL;

@@ -116,12 +116,13 @@ static int row_parse(const json_t *rows, const char *table, const struct ictus_a
 }
 
 /*
- * How long the ranks had computed; may be absent. There must be as many rows as of the offsets,
- * because each gap belongs to the arrival at the same index.
+ * What the ranks did before they arrived: how long they had computed, or left MPI alone. Such a
+ * table may be absent. There must be as many rows as of the offsets, because each of its times
+ * belongs to the arrival at the same index. times_ns is owned by the pattern.
  */
-static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+static int times_parse(const json_t *object, const char *key, const struct ictus_arrivals *a,
+                       int64_t **times_ns, struct ictus_why *why)
 {
-    static const char key[] = "raw_gaps_ns";
     const json_t *rows = json_object_get(object, key);
     int err = ICTUS_OK;
     if (!rows || a->recorded == 0) {
@@ -132,12 +133,12 @@ static int gaps_parse(const json_t *object, struct ictus_arrivals *a, struct ict
                              "%s: %s has %zu entries, but raw_offsets_ns has %lld", a->site, key,
                              json_array_size(rows), (long long)a->recorded);
     }
-    a->gaps_ns = calloc((size_t)a->recorded * (size_t)a->ranks, sizeof *a->gaps_ns);
-    if (!a->gaps_ns) {
+    *times_ns = calloc((size_t)a->recorded * (size_t)a->ranks, sizeof **times_ns);
+    if (!*times_ns) {
         return ICTUS_ERR_NOMEM;
     }
     for (int64_t i = 0; i < a->recorded && !err; i++) {
-        err = row_parse(rows, key, a, i, a->gaps_ns, why);
+        err = row_parse(rows, key, a, i, *times_ns, why);
     }
     return err;
 }
@@ -197,7 +198,7 @@ static int calls_parse(const json_t *object, struct ictus_arrivals *a, struct ic
     return a->calls ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* Offsets are required; gaps, errors, durations and call numbers may be absent. */
+/* Offsets are required; gaps, silences, errors, durations and call numbers may be absent. */
 static int table_parse(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
@@ -205,7 +206,8 @@ static int table_parse(const json_t *object, struct ictus_arrivals *a, struct ic
     for (int64_t i = 0; i < a->recorded && !err; i++) {
         err = row_parse(rows, "raw_offsets_ns", a, i, a->offsets_ns, why);
     }
-    err = err ? err : gaps_parse(object, a, why);
+    err = err ? err : times_parse(object, "raw_gaps_ns", a, &a->gaps_ns, why);
+    err = err ? err : times_parse(object, "raw_silences_ns", a, &a->silences_ns, why);
     err = err ? err : row_parse_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
     err = err ? err : row_parse_numbers(object, "raw_durations_s", a, a->durations_s, why);
     return err ? err : calls_parse(object, a, why);

@@ -103,6 +103,17 @@ static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part
 }
 
 /*
+ * How long a rank leaves MPI alone before it arrives. 0: as long as it computes, so that nothing
+ * has to be called in between.
+ */
+static int64_t rank_silence(const struct ictus_arrivals *a, const struct replay_part *part,
+                            int64_t row, int rank)
+{
+    const int64_t silence = a->silences_ns[row * a->ranks + rank];
+    return silence < rank_gap(a, part, row, rank) ? silence : 0;
+}
+
+/*
  * How long after the common instant the first rank may arrive. A rank arrives at lead + delay and
  * computes for its gap before that, which must not begin before the common instant:
  *
@@ -151,6 +162,9 @@ static int replay_fill(struct replay_model *m, const struct replay_part *part, b
             track->gaps_ns[i] = rank_gap(a, part, row, own);
             track->leads_ns[i] = instance_lead(a, part, row, m->drawn);
         }
+        if (track->silences_ns) {
+            track->silences_ns[i] = rank_silence(a, part, row, own);
+        }
     }
     return ICTUS_OK;
 }
@@ -160,10 +174,11 @@ void ictusi_replay_fini(struct replay_track *track)
     free(track->delays_ns);
     free(track->leads_ns);
     free(track->gaps_ns);
+    free(track->silences_ns);
     *track = (struct replay_track){.count = 0};
 }
 
-static int track_init(struct replay_track *track, int64_t count, bool computing)
+static int track_init(struct replay_track *track, int64_t count, bool computing, bool calling)
 {
     const size_t n = (size_t)count;
     *track = (struct replay_track){.delays_ns = calloc(n, sizeof(int64_t)), .count = count};
@@ -171,7 +186,11 @@ static int track_init(struct replay_track *track, int64_t count, bool computing)
         track->leads_ns = calloc(n, sizeof(int64_t));
         track->gaps_ns = calloc(n, sizeof(int64_t));
     }
-    return track->delays_ns && (!computing || (track->leads_ns && track->gaps_ns))
+    if (calling) {
+        track->silences_ns = calloc(n, sizeof(int64_t));
+    }
+    return track->delays_ns && (!computing || (track->leads_ns && track->gaps_ns)) &&
+                   (!calling || track->silences_ns)
                ? ICTUS_OK
                : ICTUS_ERR_NOMEM;
 }
@@ -201,7 +220,9 @@ int ictusi_replay_make(const struct ictus_arrivals *a, const struct replay_part 
     *track = (struct replay_track){.count = 0};
     int err = ictus_arrivals_signal(a, why);
     err = err ? err : replay_check_reach(a, part->scale, why);
-    err = err ? err : track_init(track, draw ? REPLAY_DRAWN : a->recorded, computing);
+    err = err ? err
+              : track_init(track, draw ? REPLAY_DRAWN : a->recorded, computing,
+                           computing && a->silences_ns);
     struct replay_model m = {.arrivals = a};
     if (!err) {
         m.z = calloc((size_t)a->ranks, sizeof *m.z);

@@ -32,6 +32,9 @@ struct replay_track {
     /* until the first may arrive, so that all can compute; NULL: nobody computes */
     int64_t *leads_ns;
     int64_t *gaps_ns; /* how long it computes before it arrives; NULL: nobody computes */
+    /* how long before it arrives it calls MPI while it computes; 0: not at all; NULL: nobody does
+     */
+    int64_t *silences_ns;
     int64_t count;
 };
 

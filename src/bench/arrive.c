@@ -25,9 +25,8 @@ uint64_t ictusi_arrive_bytes(const struct call *call)
 
 /*
  * The load that stands in for an application's computation: one read-modify-write in each cache
- * line of a buffer, over and over until the instant. With the usual buffer, which is larger than
- * the private caches, it leaves them as a memory-bound application does, so that the operation
- * starts with cold data.
+ * line of a buffer, over and over until the instant. It leaves the caches as an application does
+ * that goes through so much memory.
  */
 static void arrive_work_until(const struct source *source, struct call *call, int64_t instant)
 {
@@ -45,6 +44,35 @@ static void arrive_work_until(const struct source *source, struct call *call, in
         before = now;
         now = ictusi_source_read(source);
     }
+}
+
+/*
+ * An application that was inside MPI shortly before it arrives has just received what had come
+ * until then, and finds the code of MPI in the caches. So the process calls MPI at the same
+ * distance from its arrival. It probes for messages, of which there are none on this communicator,
+ * until the instant at which the application left MPI.
+ */
+static void arrive_call_until(const struct source *source, const struct call *call, int64_t instant)
+{
+    int64_t now = ictusi_source_read(source);
+    int64_t before = now;
+    do {
+        int found = 0;
+        (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, call->comm, &found, MPI_STATUS_IGNORE);
+        before = now;
+        now = ictusi_source_read(source);
+    } while (now < instant && now >= before);
+}
+
+static void arrive_compute_until(const struct source *source, struct call *call, int64_t arrival)
+{
+    const int64_t silence = call->next.silence_ns;
+    (void)ictusi_sync_wait_until(source, arrival - call->next.gap_ns, false);
+    if (silence > 0) {
+        arrive_work_until(source, call, arrival - silence - MARGIN_NS);
+        arrive_call_until(source, call, arrival - silence);
+    }
+    arrive_work_until(source, call, arrival - MARGIN_NS);
 }
 
 /*
@@ -66,8 +94,7 @@ void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sa
      * All of them wait idly then.
      */
     if (call->work && next->gap_ns > MARGIN_NS && !clock->crowded) {
-        (void)ictusi_sync_wait_until(source, arrival - next->gap_ns, false);
-        arrive_work_until(source, call, arrival - MARGIN_NS);
+        arrive_compute_until(source, call, arrival);
         sample->start = ictusi_source_read(source);
     }
     if (sample->start < arrival) {

@@ -24,7 +24,8 @@ static const double two_sided = 1.96; /* standard deviations of 95 % */
 struct part {
     const struct meeting *meeting;
     int64_t enter;
-    int64_t gap; /* since it left the operation before; for the first, since its first event */
+    int64_t gap;     /* since it left the operation before; for the first, since its first event */
+    int64_t silence; /* since it left MPI, likewise */
     uint32_t rank, number;
 };
 
@@ -116,6 +117,31 @@ static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
     return gap > 0 ? gap : 0;
 }
 
+/* Whether a call is one of MPI: barriers of threads are calls, too. */
+static bool meeting_follows_mpi(const struct analysis *a, const struct waiting_call *call)
+{
+    const char *name = ictusi_paths_leaf(&a->paths, call->path);
+    return (call->flags & CALL_BARE) || strncmp(name, "MPI_", 4) == 0 ||
+           strncmp(name, "PMPI_", 5) == 0;
+}
+
+/*
+ * Ticks since the member left its last call of MPI that communicated. Until then MPI received what
+ * came, and a replay calls MPI just as long before.
+ */
+static int64_t meeting_silence(const struct analysis *a, const struct meeting *m)
+{
+    int64_t left = a->calls.begin[m->location];
+    for (uint64_t k = m->call; k-- > a->calls.first[m->location];) {
+        if (meeting_follows_mpi(a, call_at(&a->calls, k))) {
+            left = call_at(&a->calls, k)->leave;
+            break;
+        }
+    }
+    const int64_t silence = call_at(&a->calls, m->call)->enter - left;
+    return silence > 0 ? silence : 0;
+}
+
 /*
  * Make all parts, grouped by instance: sort them by member and time, number them, then sort by
  * number. If events of a member were lost in the middle, its numbers would be shifted.
@@ -141,6 +167,7 @@ static int parts_make(struct extraction *x)
                 (struct part){.meeting = m,
                               .enter = call_at(&x->analysis.calls, m->call)->enter,
                               .gap = meeting_gap(&x->analysis.calls, i),
+                              .silence = meeting_silence(&x->analysis, m),
                               .rank = rank};
         }
     }
@@ -253,6 +280,12 @@ static bool occasion_is_whole(struct extraction *x, const struct part *parts, ui
 static double ticks_ns(const struct extraction *x, double ticks)
 {
     return ticks * 1e9 / (double)x->analysis.session.trace->layout.resolution;
+}
+
+/* No longer than what a pattern may hold. */
+static int64_t ticks_limited_ns(const struct extraction *x, int64_t ticks)
+{
+    return llround(fmin((double)ARRIVAL_OFFSET_MAX_NS, ticks_ns(x, (double)ticks)));
 }
 
 /* Ticks from the first arrival to the last. */
@@ -371,8 +404,8 @@ static void occasion_row(const struct extraction *x, const struct part *parts,
     for (int r = 0; r < a->ranks; r++) {
         a->offsets_ns[row * a->ranks + r] =
             llround(ticks_ns(x, (double)(parts[r].enter - first->enter)));
-        a->gaps_ns[row * a->ranks + r] =
-            llround(fmin((double)ARRIVAL_OFFSET_MAX_NS, ticks_ns(x, (double)parts[r].gap)));
+        a->gaps_ns[row * a->ranks + r] = ticks_limited_ns(x, parts[r].gap);
+        a->silences_ns[row * a->ranks + r] = ticks_limited_ns(x, parts[r].silence);
     }
     ready = last->enter > ready ? last->enter : ready;
     a->errors_ns[row] = occasion_error_ns(x, parts, (uint32_t)a->ranks, first);
@@ -408,7 +441,8 @@ static int arrivals_pattern_make(const void *self, size_t at, struct ictus_arriv
         return err;
     }
     a->gaps_ns = calloc((size_t)a->ranks * (size_t)rows, sizeof *a->gaps_ns);
-    if (!a->gaps_ns) {
+    a->silences_ns = calloc((size_t)a->ranks * (size_t)rows, sizeof *a->silences_ns);
+    if (!a->gaps_ns || !a->silences_ns) {
         return ICTUS_ERR_NOMEM;
     }
     pattern_describe(x, s, a);

@@ -122,6 +122,55 @@ static void computation_comes_before_arrivals(void)
     }
 }
 
+/* Where the scripted clock stood at each probe for messages. */
+static const struct scripted *probed_clock;
+static int64_t probed_at[64];
+static int probes;
+
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    if (probed_clock && probes < 64) {
+        probed_at[probes++] = probed_clock->now;
+    }
+    return PMPI_Iprobe(source, tag, comm, flag, status);
+}
+
+/* MPI is called for the last time when the silence begins, and then not until the arrival. */
+static void silence_comes_before_arrivals(void)
+{
+    enum { GAP_NS = 40000, STEP_NS = 100, BYTES = 4096, MARGIN_NS = 2000 };
+    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
+    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
+    static const int64_t silences[] = {0, 150, 1999, 30000, GAP_NS - 1};
+    for (size_t c = 0; c < 2 * (sizeof silences / sizeof *silences); c++) {
+        const bool crowded = c % 2;
+        const int64_t silence = silences[c / 2];
+        struct scripted s = {
+            {&ops}, 0, {STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS}, 0};
+        const struct ictus_clock clock = {.source = &s.source, .crowded = crowded};
+        unsigned char memory[BYTES] = {0};
+        struct call call = {
+            .operation = &nothing,
+            .comm = MPI_COMM_WORLD,
+            .next = {.lead_ns = 2 * GAP_NS, .gap_ns = GAP_NS, .silence_ns = silence},
+            .arrival = {.footprint = BYTES},
+            .tolerance_ns = 1000,
+            .work = memory};
+        struct sample sample = {.has_common = true, .common = 0};
+        const int64_t begins = 2 * GAP_NS - silence;
+        probes = 0;
+        probed_clock = &s;
+        REQUIRE(!ictusi_time_call(&clock, &call, &sample));
+        probed_clock = NULL;
+        CHECK(!sample.late && sample.start >= 2 * GAP_NS);
+        CHECK((probes > 0) == (silence > 0 && !crowded));
+        /* The probes may begin late by two readings: one by the wait, one by the computation. */
+        CHECK(probes == 0 || (probed_at[probes - 1] >= begins - 2 * STEP_NS &&
+                              probed_at[probes - 1] < begins + 2 * STEP_NS));
+        CHECK(probes == 0 || silence == GAP_NS - 1 || probed_at[0] >= begins - MARGIN_NS);
+    }
+}
+
 /* A computation goes through all of its footprint, and never beyond it. */
 static void computation_stays_in_its_footprint(void)
 {
@@ -156,7 +205,7 @@ static void computation_is_prepared(void)
     ictusi_call_next(&call);
     CHECK(call.work && call.next.lead_ns == 300000 && call.next.gap_ns == 300000);
     CHECK(call.next.delay_ns == (check_rank == 0 ? 20000 : 0));
-    CHECK(ictusi_arrive_bytes(&call) == 16 << 20);
+    CHECK(ictusi_arrive_bytes(&call) == 512 << 10);
     ictusi_call_fini(&call);
     plan.arrival = "late:gap=300us,footprint=4096";
     REQUIRE(!ictusi_call_init(&call, ictusi_operation_find(NULL, "allreduce", &why), MPI_COMM_WORLD,
@@ -194,6 +243,7 @@ int main(int argc, char **argv)
     arrivals_are_kept();
     late_arrivals_are_noticed();
     computation_comes_before_arrivals();
+    silence_comes_before_arrivals();
     computation_stays_in_its_footprint();
     computation_is_prepared();
     waiting_is_apart_from_exits();

@@ -140,16 +140,24 @@ static void files_compute_for_their_gaps(const char *path)
     static const struct {
         const char *options;
         int64_t lead[2];
-        int64_t gap[2][3];
-    } cases[] = {{"", {3000, 8000}, {{3000, 5000, 1000}, {2000, 8000, 100}}},
-                 {",gap=-1", {3000, 8000}, {{3000, 5000, 1000}, {2000, 8000, 100}}},
-                 {",gap=6us", {6000, 6000}, {{6000, 6000, 6000}, {6000, 6000, 6000}}},
-                 {",gap=0", {0, 0}, {{0, 0, 0}, {0, 0, 0}}}};
+        int64_t gap[2][3], silence[2][3];
+    } cases[] = {
+        {"", {3000, 8000}, {{3000, 5000, 1000}, {2000, 8000, 100}}, {{200, 0, 900}, {1, 2, 3}}},
+        {",gap=-1",
+         {3000, 8000},
+         {{3000, 5000, 1000}, {2000, 8000, 100}},
+         {{200, 0, 900}, {1, 2, 3}}},
+        {",gap=6us",
+         {6000, 6000},
+         {{6000, 6000, 6000}, {6000, 6000, 6000}},
+         {{200, 5000, 900}, {1, 2, 3}}},
+        {",gap=0", {0, 0}, {{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}}};
     char spec[512];
     struct ictus_why why = {""};
     write_file(path, "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":3,\"error_ns\":5,"
                      "\"raw_offsets_ns\":[[0,4000,1000],[2000,0,3000]],"
-                     "\"raw_gaps_ns\":[[3000,5000,1000],[2000,8000,100]]}\n");
+                     "\"raw_gaps_ns\":[[3000,5000,1000],[2000,8000,100]],"
+                     "\"raw_silences_ns\":[[200,5000,900],[1,2,3]]}\n");
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         (void)snprintf(spec, sizeof spec, "file:%s%s", path, cases[c].options);
         for (int rank = 0; rank < 3; rank++) {
@@ -158,6 +166,7 @@ static void files_compute_for_their_gaps(const char *path)
             for (int64_t i = 0; i < 4; i++) {
                 const struct arrival_turn turn = ictusi_arrival_turn(&arrival, i);
                 CHECK(turn.gap_ns == cases[c].gap[i % 2][rank]);
+                CHECK(turn.silence_ns == cases[c].silence[i % 2][rank]);
                 CHECK(turn.lead_ns == cases[c].lead[i % 2]);
             }
             ictusi_arrival_fini(&arrival);

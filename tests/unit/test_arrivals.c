@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrival patterns: planted ones are found, written ones read back, and bad ones refused. */
-#include "../check.h"
+#include "straggler.h"
 
 #include "arrival/limits.h"
-#include "arrival/replay.h"
-#include "core/random.h"
-
-#include <ictus/arrivals.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,52 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 4, ROWS = 400 };
-
-static void name(struct ictus_arrivals *a, const char *site)
-{
-    (void)snprintf(a->site, sizeof a->site, "%s", site);
-    (void)snprintf(a->call, sizeof a->call, "MPI_Allreduce");
-    (void)snprintf(a->operation, sizeof a->operation, "allreduce");
-    (void)snprintf(a->comm, sizeof a->comm, "MPI_COMM_WORLD");
-    a->bytes = 64;
-}
-
-/* Store a row of given arrivals as offsets from the first one. */
-static void put_row(struct ictus_arrivals *a, int64_t row, const double *instants)
-{
-    double least = INFINITY;
-    for (int r = 0; r < a->ranks; r++) {
-        least = fmin(least, instants[r]);
-    }
-    for (int r = 0; r < a->ranks; r++) {
-        a->offsets_ns[row * a->ranks + r] = llround(instants[r]) - llround(least);
-    }
-    a->errors_ns[row] = 50;
-    a->durations_s[row] = 3e-6 + 1e-9 * (double)row;
-}
-
-/* Rank 2 is late by 100 us; the others differ by noise of 1 us. */
-static void plant_straggler(struct ictus_arrivals *a, uint64_t seed)
-{
-    struct rng rng;
-    ictusi_random_seed(&rng, seed, 0);
-    REQUIRE(!ictus_arrivals_init(a, RANKS, ROWS));
-    name(a, "solver.c:120");
-    for (int64_t i = 0; i < ROWS; i++) {
-        double instants[RANKS];
-        for (int r = 0; r < RANKS; r++) {
-            instants[r] = 1000.0 * ictusi_random_normal(&rng) + (r == 2 ? 1e5 : 0);
-        }
-        put_row(a, i, instants);
-    }
-    REQUIRE(!ictus_arrivals_summarize(a));
-}
-
 static void straggler_is_found(void)
 {
     struct ictus_arrivals a;
-    plant_straggler(&a, 1);
+    straggler_plant(&a, 1);
     CHECK_NEAR(a.rank[2].last, 1.0, 1e-9);
     CHECK_NEAR(a.rank[2].mean_ns - a.rank[0].mean_ns, 1e5, 300);
     CHECK(a.persistence > 0.99);
@@ -79,9 +33,9 @@ static void persistence_is_a_share(void)
     static const double rows[3][2] = {{0, 2}, {0, 2}, {0, 4}};
     struct ictus_arrivals a;
     REQUIRE(!ictus_arrivals_init(&a, 2, 3));
-    name(&a, "x.c:6");
+    straggler_name(&a, "x.c:6");
     for (int i = 0; i < 3; i++) {
-        put_row(&a, i, rows[i]);
+        straggler_put_row(&a, i, rows[i]);
     }
     REQUIRE(!ictus_arrivals_summarize(&a));
     const double between = 32.0 / 9 - 1.0 / 3 / 3;
@@ -105,7 +59,7 @@ static void summary_is_by_hand(void)
     static const double sorted[3][3] = {{0, 0, 2}, {0, 0, 4}, {2, 4, 9}};
     struct ictus_arrivals a;
     REQUIRE(!ictus_arrivals_init(&a, 3, 3));
-    name(&a, "x.c:7");
+    straggler_name(&a, "x.c:7");
     memcpy(a.offsets_ns, rows, sizeof rows);
     a.errors_ns[1] = 30;
     a.errors_ns[2] = 10;
@@ -135,7 +89,7 @@ static void shares_stay_shares(void)
     for (int rows = 1; rows <= 60; rows++) {
         struct ictus_arrivals a;
         REQUIRE(!ictus_arrivals_init(&a, 2, rows));
-        name(&a, "x.c:8");
+        straggler_name(&a, "x.c:8");
         for (int64_t i = 0; i < rows; i++) {
             a.offsets_ns[2 * i + 1] = 1;
         }
@@ -154,13 +108,13 @@ static void random_order_is_found(void)
     struct rng rng;
     ictusi_random_seed(&rng, 2, 0);
     REQUIRE(!ictus_arrivals_init(&a, RANKS, ROWS));
-    name(&a, "x.c:1");
+    straggler_name(&a, "x.c:1");
     for (int64_t i = 0; i < ROWS; i++) {
         double instants[RANKS];
         for (int r = 0; r < RANKS; r++) {
             instants[r] = 1e5 * ictusi_random_uniform(&rng);
         }
-        put_row(&a, i, instants);
+        straggler_put_row(&a, i, instants);
     }
     REQUIRE(!ictus_arrivals_summarize(&a));
     CHECK(a.persistence < 0.05);
@@ -179,11 +133,11 @@ static void slow_change_is_found(void)
     double place = 0;
     ictusi_random_seed(&rng, 3, 0);
     REQUIRE(!ictus_arrivals_init(&a, 2, 2000));
-    name(&a, "x.c:2");
+    straggler_name(&a, "x.c:2");
     for (int64_t i = 0; i < 2000; i++) {
         place = 0.9 * place + sqrt(1 - 0.81) * ictusi_random_normal(&rng);
         const double instants[2] = {0, 5e4 + 1e4 * place};
-        put_row(&a, i, instants);
+        straggler_put_row(&a, i, instants);
     }
     REQUIRE(!ictus_arrivals_summarize(&a));
     CHECK_NEAR(a.rank[1].autocorrelation, 0.9, 0.05);
@@ -197,13 +151,13 @@ static void turns_are_found(void)
     for (int gap = 0; gap <= GAP; gap += GAP) {
         struct ictus_arrivals a;
         REQUIRE(!ictus_arrivals_init(&a, 3, TURNS)); /* and a third one is always late */
-        name(&a, "x.c:3");
+        straggler_name(&a, "x.c:3");
         a.instances = TURNS + gap;
         a.calls = gap ? calloc(TURNS, sizeof *a.calls) : NULL;
         REQUIRE(!gap || a.calls);
         for (int64_t i = 0; i < TURNS; i++) {
             const double instants[3] = {i % 2 ? 100 : 0, i % 2 ? 0 : 100, 1000};
-            put_row(&a, i, instants);
+            straggler_put_row(&a, i, instants);
             if (a.calls) {
                 a.calls[i] = i < TURNS / 2 ? i : i + gap;
             }
@@ -222,11 +176,28 @@ static void turns_are_found(void)
 static void released_is_empty(void)
 {
     struct ictus_arrivals a;
-    plant_straggler(&a, 8);
+    straggler_plant(&a, 8);
     ictus_arrivals_free(&a);
-    CHECK(!a.rank && !a.offsets_ns && !a.errors_ns && !a.durations_s && !a.calls && !a.gaps_ns);
+    CHECK(!a.rank && !a.offsets_ns && !a.errors_ns && !a.durations_s && !a.calls && !a.gaps_ns &&
+          !a.silences_ns);
     CHECK(a.ranks == 0 && a.recorded == 0);
     ictus_arrivals_free(&a);
+}
+
+/* What a table may have besides the offsets. */
+static void put_tables(struct ictus_arrivals *a)
+{
+    a->gaps_ns = calloc((size_t)RANKS * ROWS, sizeof *a->gaps_ns);
+    a->silences_ns = calloc((size_t)RANKS * ROWS, sizeof *a->silences_ns);
+    a->calls = calloc(ROWS, sizeof *a->calls);
+    REQUIRE(a->gaps_ns && a->silences_ns && a->calls);
+    for (int64_t i = 0; i < ROWS; i++) {
+        a->calls[i] = 3 * i;
+    }
+    for (int64_t i = 0; i < (int64_t)RANKS * ROWS; i++) {
+        a->gaps_ns[i] = 7 * i;
+        a->silences_ns[i] = 3 * i;
+    }
 }
 
 static void written_is_read(void)
@@ -234,19 +205,11 @@ static void written_is_read(void)
     struct ictus_arrivals a;
     struct ictus_arrivals b;
     struct ictus_why why = {""};
-    plant_straggler(&a, 4);
+    straggler_plant(&a, 4);
     a.root = 3;
     a.instances = 3L * ROWS;
     a.errors_ns[1] = 70;
-    a.gaps_ns = calloc((size_t)RANKS * ROWS, sizeof *a.gaps_ns);
-    a.calls = calloc(ROWS, sizeof *a.calls);
-    REQUIRE(a.gaps_ns && a.calls);
-    for (int64_t i = 0; i < ROWS; i++) {
-        a.calls[i] = 3 * i;
-    }
-    for (int64_t i = 0; i < (int64_t)RANKS * ROWS; i++) {
-        a.gaps_ns[i] = 7 * i;
-    }
+    put_tables(&a);
     json_t *object = ictus_arrivals_json(&a);
     REQUIRE(object);
     REQUIRE(!ictus_arrivals_parse(object, &b, &why));
@@ -262,10 +225,13 @@ static void written_is_read(void)
     CHECK(b.ranks == RANKS && b.recorded == ROWS && b.root == 3 && b.bytes == 64);
     CHECK(memcmp(a.offsets_ns, b.offsets_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK(b.gaps_ns && memcmp(a.gaps_ns, b.gaps_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
+    CHECK(b.silences_ns &&
+          memcmp(a.silences_ns, b.silences_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK_NEAR(b.rank[2].quantiles_ns[3], a.rank[2].quantiles_ns[3], 1e-6);
     /* A summary alone is also a pattern, like the statistics of a running job. */
     (void)json_object_del(object, "raw_offsets_ns");
     (void)json_object_del(object, "raw_gaps_ns");
+    (void)json_object_del(object, "raw_silences_ns");
     (void)json_object_del(object, "raw_calls");
     (void)json_object_del(object, "raw_errors_ns");
     (void)json_object_del(object, "raw_durations_s");
@@ -326,6 +292,10 @@ static void nonsense_is_refused(void)
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,-3]]", "rank 2: the gap is -3 ns");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,0.5]]",
             "must be an integer number");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_silences_ns\":[[1,2,3],[1,2,3]]",
+            "raw_silences_ns has 2 entries, but raw_offsets_ns has 1");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_silences_ns\":[[1,2,-3]]",
+            "rank 2: the silence is -3 ns, but silences must lie between 0 and");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[1,2]", "raw_errors_ns has 2");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[-1]", "must not be negative");
     refused(",\"mean_ns\":[0,1,2]", "no mean or no standard deviation");
@@ -345,6 +315,7 @@ static void each_rank_is_looked_at(void)
         const char *rest, *end, *good, *bad;
     } cases[] = {{",\"raw_offsets_ns\":[[0,0,0],[", "]]", "0", "-2"},
                  {",\"raw_offsets_ns\":[[0,0,0]],\"raw_gaps_ns\":[[", "]]", "0", "-3"},
+                 {",\"raw_offsets_ns\":[[0,0,0]],\"raw_silences_ns\":[[", "]]", "0", "-3"},
                  {",\"sd_ns\":[0,1,1],\"mean_ns\":[", "]", "0", "-1"},
                  {",\"mean_ns\":[0,1,7],\"sd_ns\":[", "]", "0", "-1"},
                  {",\"mean_ns\":[0,1,7],\"sd_ns\":[", "]", "0", "null"},
@@ -433,148 +404,6 @@ static void limits_are_inside(void)
     refused(SUMMARY ",\"duration_s\":-1", "must not be negative");
 }
 
-static int64_t delay_of(const struct ictus_arrivals *a, int rank, int size, bool draw, int64_t i)
-{
-    struct replay_track track;
-    const struct replay_part part = {
-        .rank = rank, .size = size, .draw = draw, .seed = 7, .scale = 1};
-    REQUIRE(!ictusi_replay_make(a, &part, &track, NULL));
-    const int64_t delay = track.delays_ns[i % track.count];
-    ictusi_replay_fini(&track);
-    return delay;
-}
-
-static void instances_are_replayed(void)
-{
-    struct ictus_arrivals a;
-    plant_straggler(&a, 5);
-    for (int r = 0; r < RANKS; r++) {
-        for (int64_t i = 0; i < ROWS; i += 57) {
-            CHECK(delay_of(&a, r, RANKS, false, i) == a.offsets_ns[i * RANKS + r]);
-        }
-    }
-    /* With twice as many processes, two play each rank; with half as many, every second one is. */
-    CHECK(delay_of(&a, 5, 2 * RANKS, false, 3) == a.offsets_ns[3 * RANKS + 2]);
-    const int64_t *row = &a.offsets_ns[(size_t)3 * RANKS];
-    const int64_t least = row[0] < row[2] ? row[0] : row[2];
-    CHECK(delay_of(&a, 1, 2, false, 3) == row[2] - least);
-    ictus_arrivals_free(&a);
-}
-
-/* Draws from the model have the statistics of the pattern. */
-static void model_is_drawn(void)
-{
-    struct ictus_arrivals a;
-    struct ictus_arrivals b;
-    plant_straggler(&a, 6);
-    REQUIRE(!ictus_arrivals_init(&b, RANKS, REPLAY_DRAWN));
-    name(&b, "drawn");
-    for (int r = 0; r < RANKS; r++) {
-        struct replay_track track;
-        const struct replay_part part = {
-            .rank = r, .size = RANKS, .draw = true, .seed = 7, .scale = 1};
-        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-        CHECK(track.count == REPLAY_DRAWN && !track.gaps_ns);
-        for (int64_t i = 0; i < track.count; i++) {
-            b.offsets_ns[i * RANKS + r] = track.delays_ns[i];
-        }
-        ictusi_replay_fini(&track);
-    }
-    CHECK(!ictus_arrivals_check(&b, NULL));
-    REQUIRE(!ictus_arrivals_summarize(&b));
-    CHECK_NEAR(b.rank[2].last, 1, 1e-9);
-    CHECK_NEAR(b.rank[2].mean_ns - b.rank[0].mean_ns, a.rank[2].mean_ns - a.rank[0].mean_ns, 300);
-    CHECK_NEAR(b.spread_ns, a.spread_ns, 2000);
-    CHECK(b.persistence > 0.99);
-    ictus_arrivals_free(&a);
-    ictus_arrivals_free(&b);
-}
-
-/*
- * Only means and standard deviations of this pattern are known. No rank comes before rank 0, which
- * is always the first. Each rank is as late on average as in the pattern: for rank 3, whose normal
- * distribution is cut off at 0, that is 300 (Phi(1) + phi(1)).
- */
-static void summaries_are_drawn(void)
-{
-    static const double mean_ns[RANKS] = {0, 5000, 40000, 300};
-    static const double sd_ns[RANKS] = {0, 500, 2000, 300};
-    static const double wanted_ns[RANKS] = {0, 5000, 40000, 325};
-    struct ictus_arrivals a;
-    REQUIRE(!ictus_arrivals_init(&a, RANKS, 0));
-    name(&a, "x.c:4");
-    a.error_ns = 50;
-    a.spread_ns = mean_ns[2];
-    for (int r = 0; r < RANKS; r++) {
-        a.rank[r].mean_ns = mean_ns[r];
-        a.rank[r].sd_ns = sd_ns[r];
-    }
-    for (int r = 0; r < RANKS; r++) {
-        double mean = 0;
-        struct replay_track track;
-        const struct replay_part part = {.rank = r, .size = RANKS, .seed = 7, .scale = 1};
-        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-        for (int64_t i = 0; i < track.count; i++) {
-            mean += (double)track.delays_ns[i] / (double)track.count;
-            CHECK(track.delays_ns[i] >= 0 && (r > 0 || track.delays_ns[i] == 0));
-        }
-        CHECK_NEAR(mean, wanted_ns[r], 5 * sd_ns[r] / sqrt((double)track.count) + 1e-9);
-        ictusi_replay_fini(&track);
-    }
-    ictus_arrivals_free(&a);
-}
-
-/*
- * Rank 1 arrives 300 ns after rank 0 and computes for 1000 ns before; rank 0 computes for 200 ns.
- * To make room for both, the first arrival is 700 ns after the common instant. In the next
- * instance, only the limit on replayed computation requires a lead.
- */
-static void computation_is_replayed(void)
-{
-    enum { PLAYERS = 2, INSTANCES = 2 };
-    static const int64_t offsets[INSTANCES * PLAYERS] = {0, 300, 500, 0};
-    static const int64_t gaps[INSTANCES * PLAYERS] = {200, 1000, 500, INT64_C(9000000000)};
-    static const int64_t leads[INSTANCES] = {700, REPLAY_GAP_MAX_NS};
-    struct ictus_arrivals a;
-    REQUIRE(!ictus_arrivals_init(&a, PLAYERS, INSTANCES));
-    name(&a, "x.c:5");
-    a.gaps_ns = calloc((size_t)INSTANCES * PLAYERS, sizeof *a.gaps_ns);
-    REQUIRE(a.gaps_ns);
-    memcpy(a.offsets_ns, offsets, sizeof offsets);
-    memcpy(a.gaps_ns, gaps, sizeof gaps);
-    a.error_ns = 1;
-    REQUIRE(!ictus_arrivals_summarize(&a));
-    for (int r = 0; r < PLAYERS; r++) {
-        struct replay_track track;
-        struct replay_part part = {.rank = r, .size = PLAYERS, .seed = 7, .scale = 1, .gap_ns = -1};
-        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-        REQUIRE(track.count == INSTANCES && track.gaps_ns);
-        for (int i = 0; i < INSTANCES; i++) {
-            const int64_t gap = gaps[i * PLAYERS + r];
-            CHECK(track.delays_ns[i] == offsets[i * PLAYERS + r]);
-            CHECK(track.leads_ns[i] == leads[i]);
-            CHECK(track.gaps_ns[i] == (gap < REPLAY_GAP_MAX_NS ? gap : REPLAY_GAP_MAX_NS));
-        }
-        ictusi_replay_fini(&track);
-        part.gap_ns = 50; /* the same for all, and the first needs all of it */
-        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-        CHECK(track.gaps_ns[1] == 50 && track.leads_ns[1] == 50);
-        ictusi_replay_fini(&track);
-        part.gap_ns = 0;
-        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-        CHECK(!track.gaps_ns && !track.leads_ns);
-        ictusi_replay_fini(&track);
-    }
-    a.gaps_ns[0] = 0;
-    a.gaps_ns[1] = 300; /* exactly the delay of rank 1 */
-    const struct replay_part part = {.rank = 1, .size = PLAYERS, .scale = 1, .gap_ns = -1};
-    struct replay_track track;
-    REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
-    CHECK(track.leads_ns[0] == 0 && track.gaps_ns[0] == 300);
-    ictusi_replay_fini(&track);
-    ictus_arrivals_free(&a);
-}
-
 int main(void)
 {
     straggler_is_found();
@@ -590,9 +419,5 @@ int main(void)
     limits_are_inside();
     each_rank_is_looked_at();
     long_names_are_refused();
-    instances_are_replayed();
-    model_is_drawn();
-    summaries_are_drawn();
-    computation_is_replayed();
     return check_result();
 }

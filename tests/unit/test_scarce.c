@@ -171,7 +171,7 @@ int main(void)
         (void)fprintf(file,
                       "{\"type\":\"arrivals\",\"site\":\"%c.c:%d\",\"ranks\":3,\"error_ns\":5,"
                       "\"raw_offsets_ns\":[[0,4000,1000],[2000,0,3000]],\"raw_calls\":[1,2],"
-                      "\"raw_gaps_ns\":[[1,2,3],[4,5,6]]}\n",
+                      "\"raw_gaps_ns\":[[1,2,3],[4,5,6]],\"raw_silences_ns\":[[0,1,2],[3,4,5]]}\n",
                       'a' + i, 1 + i);
     }
     REQUIRE(fclose(file) == 0);
