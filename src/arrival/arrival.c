@@ -179,6 +179,13 @@ static const struct spec_param file_params[] = {
      "bytes that the computation touches"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
+static int arrival_refuse_no_path(struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_SPEC,
+                         "arrival file: name a file that 'ictus arrivals -o' wrote, such as "
+                         "file:patterns.jsonl");
+}
+
 /*
  * Every process reads the whole file but keeps only its own track. Memory is ranks x rows of
  * integers while reading, and one row of each kind afterwards.
@@ -188,9 +195,7 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
 {
     struct ictus_arrivals_list list = {.at = NULL};
     if (!o->path.text[0]) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "arrival file: name a file that 'ictus arrivals -o' wrote, such as "
-                             "file:patterns.jsonl");
+        return arrival_refuse_no_path(why);
     }
     int err = ictus_arrivals_read(o->path.text, &list, why);
     const struct ictus_arrivals *found = NULL;
@@ -219,7 +224,7 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
  * Expand "file:F,site=S" to "file:path=F,site=S": a first word without an equals sign is the path.
  * Paths with a comma or an equals sign need the long form.
  */
-static void arrival_complete(const char *text, char *whole, size_t size)
+static int arrival_complete(const char *text, char *whole, size_t size, struct ictus_why *why)
 {
     const size_t name = sizeof(name_of_files) - 1;
     const bool file = strncmp(text, name_of_files, name) == 0 && text[name] == ':';
@@ -227,6 +232,7 @@ static void arrival_complete(const char *text, char *whole, size_t size)
     const bool bare = file && *first && !memchr(first, '=', strcspn(first, ","));
     (void)snprintf(whole, size, "%.*s%s%s", (int)(bare ? name + 1 : 0), text, bare ? "path=" : "",
                    bare ? first : text);
+    return file && (!*first || *first == ',') ? arrival_refuse_no_path(why) : ICTUS_OK;
 }
 
 static int arrival_find_shape(struct arrival *a, const char *name, struct ictus_why *why)
@@ -262,8 +268,8 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     struct arrival_options o = {.scale = 1.0};
     char whole[SPEC_BYTES];
     *a = (struct arrival){.shape = NULL, .rank = rank, .size = size};
-    arrival_complete(text ? text : shapes[0].name, whole, sizeof whole);
-    int err = ictusi_spec_split(whole, &spec, why);
+    int err = arrival_complete(text ? text : shapes[0].name, whole, sizeof whole, why);
+    err = err ? err : ictusi_spec_split(whole, &spec, why);
     const bool file = !err && strcmp(spec.name, name_of_files) == 0;
     err = err || file ? err : arrival_find_shape(a, spec.name, why);
     err = err ? err : ictusi_spec_read(&spec, file ? file_params : shape_params, &o, why);

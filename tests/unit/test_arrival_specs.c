@@ -82,7 +82,9 @@ static void files_are_checked(const char *path)
     arrival_refused(spec, 1, "1 line is not a JSON object");
     write_file(path, "10us\n");
     arrival_refused(spec, 1, "contains no ictus results");
-    arrival_refused("file:", 1, "malformed");
+    arrival_refused("file:", 1, "name a file that 'ictus arrivals -o' wrote");
+    arrival_refused("file:,site=a.c:1", 1, "name a file that 'ictus arrivals -o' wrote");
+    arrival_refused("late:", 1, "malformed");
     arrival_refused("file", 1, "name a file that 'ictus arrivals -o' wrote");
     arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
     arrival_refused("late:rank=3", 3, "must be a rank between 0 and 2");

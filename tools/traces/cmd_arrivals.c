@@ -105,6 +105,16 @@ static void arrivals_put_titles(struct text_table *table)
     text_table_column(table, "last rank", true);
 }
 
+/* A dash stands for what is not known. */
+static void arrivals_put_number(struct text_table *table, int digits, double value)
+{
+    if (isnan(value)) {
+        text_table_cell(table, "-");
+    } else {
+        text_table_cell(table, "%.*f", digits, value);
+    }
+}
+
 static void arrivals_put_row(const struct ictus_arrivals *a, const char *latest,
                              struct text_table *table)
 {
@@ -113,10 +123,10 @@ static void arrivals_put_row(const struct ictus_arrivals *a, const char *latest,
     text_table_cell(table, "%" PRIu64, a->bytes);
     text_table_cell(table, "%d", a->ranks);
     text_table_cell(table, "%" PRId64, a->instances);
-    text_table_cell(table, "%.3f", 1e-3 * a->spread_ns);
-    text_table_cell(table, isnan(a->error_ns) ? "-" : "%.3f", 1e-3 * a->error_ns);
-    text_table_cell(table, "%.3f", 1e6 * a->duration_s);
-    text_table_cell(table, isnan(a->persistence) ? "-" : "%.2f", a->persistence);
+    arrivals_put_number(table, 3, 1e-3 * a->spread_ns);
+    arrivals_put_number(table, 3, 1e-3 * a->error_ns);
+    arrivals_put_number(table, 3, 1e6 * a->duration_s);
+    arrivals_put_number(table, 2, a->persistence);
     text_table_cell(table, "%s", latest);
 }
 
@@ -136,25 +146,61 @@ static int arrivals_print_ranks(const struct ictus_arrivals *a)
                                    k->quantiles_ns[5]};
         text_table_cell(&table, "%d", r);
         for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
-            text_table_cell(&table, "%.3f", 1e-3 * times_ns[i]);
+            arrivals_put_number(&table, 3, 1e-3 * times_ns[i]);
         }
-        text_table_cell(&table, "%.1f", 100 * k->last);
-        text_table_cell(&table, "%.2f", k->autocorrelation);
+        arrivals_put_number(&table, 1, 100 * k->last);
+        arrivals_put_number(&table, 2, k->autocorrelation);
     }
     printf("\n");
     return text_table_print(&table, "", stdout);
 }
 
-/* The command that replays the pattern in a benchmark. */
+/*
+ * Print a text as a part of a word of the shell, as it is if no character means anything there.
+ * Names of functions contain parentheses and blanks, and names of files whatever they like.
+ */
+static void arrivals_print_quoted(const char *text)
+{
+    if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "%+,-./:=@_")]) {
+        printf("%s", text);
+        return;
+    }
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'') {
+            printf("'\\''");
+        } else {
+            putchar(*text);
+        }
+    }
+    putchar('\'');
+}
+
+/* The command that replays the pattern in a benchmark, as a shell reads it. */
 static void arrivals_print_replay(const struct ictus_arrivals *a, const char *file)
 {
-    if (file && a->operation[0] && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
-        printf("\nreplay: mpirun -n %d ictus bench --ops=%s --sizes=%" PRIu64
-               "%s%s%s%s%s --arrival=file:%s,site=%s\n",
-               a->ranks, a->operation, a->bytes, a->datatype ? " --datatype=" : "",
-               a->datatype ? a->datatype : "", a->op ? " --op=" : "", a->op ? a->op : "",
-               a->in_place == 1 ? " --in-place" : "", file, a->site);
+    if (!file || !a->operation[0] || ictus_arrivals_signal(a, NULL)) {
+        return;
     }
+    printf("\nreplay: mpirun -n %d ictus bench --ops=", a->ranks);
+    arrivals_print_quoted(a->operation);
+    printf(" --sizes=%" PRIu64, a->bytes);
+    if (a->datatype) {
+        printf(" --datatype=%s", a->datatype);
+    }
+    if (a->op) {
+        printf(" --op=%s", a->op);
+    }
+    if (a->root >= 0) {
+        printf(" --root=%d", a->root);
+    }
+    printf("%s --arrival=file:%s", a->in_place == 1 ? " --in-place" : "",
+           strchr(file, '=') ? "path=" : "");
+    arrivals_print_quoted(file);
+    printf(",site=");
+    arrivals_print_quoted(a->site);
+    printf("\n");
 }
 
 /*
