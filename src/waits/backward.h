@@ -20,12 +20,12 @@ struct backward_walker {
 };
 
 struct backward {
+    _Alignas(CACHE_LINE) uint64_t passed; /* calls since memory was last released */
     const struct analysis *analysis;
     struct backward_walker *walkers; /* by location */
     struct store dependents;         /* uint32_t, by call: see backward_dependents() */
     uint32_t *ready;                 /* heap of locations, the latest on top */
     uint32_t ready_count;
-    uint64_t passed; /* calls since memory was last released */
     uint64_t cyclic; /* waits that were given up because they form a circle */
 };
 

@@ -42,9 +42,9 @@ enum { DESKS = 4, CLERKS = 4, JOBS = 2 + DESKS + CLERKS };
  * charges are found (charges.c), and made entries of the ledger, which are carried out (ledger.c).
  */
 struct replay_page {
-    _Alignas(CACHE_LINE) struct backward_step *steps;
-    struct charge *charges; /* by step */
-    uint64_t count;
+    _Alignas(CACHE_LINE) uint64_t count;
+    struct backward_step *steps;
+    struct charge *charges;          /* by step */
     struct charge_desk desks[DESKS]; /* each finds the charges of an equal part of the steps */
     struct ledger_page ledger;
 };
@@ -62,10 +62,10 @@ struct replay {
     struct replay_page pages[STAGES];
     struct ledger ledgers[CLERKS];
     int err[JOBS];
-    _Alignas(CACHE_LINE) struct backward backward;
-    _Alignas(CACHE_LINE) struct rate_heap *heaps; /* by location */
+    struct backward backward;
+    _Alignas(CACHE_LINE) uint64_t entered; /* steps since memory was last released */
+    struct rate_heap *heaps;               /* by location */
     struct store pending; /* uint32_t, by call: list of rates to open when it is passed */
-    uint64_t entered;     /* steps since memory was last released */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
     struct ledger_key *keys; /* of rows */

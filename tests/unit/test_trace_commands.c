@@ -5,6 +5,7 @@
 #include "main/progress.h"
 #include "main/results.h"
 #include "traces/keep_memory.h"
+#include "traces/lead.h"
 #include "traces/trace_text.h"
 
 #include "captured.h"
@@ -24,14 +25,14 @@ extern const struct command command_arrivals, command_check, command_export, com
 
 /* The requests to the library, and its answers. */
 static struct {
-    int recover, open, begun, ended, kept, closed, reads, interrupted, puts, keeps;
+    int recover, open, begun, ended, kept, closed, reads, interrupted, puts, keeps, led;
     struct ictus_trace_summary summary;
     struct ictus_trace_recover_opts opts;
     struct ictus_arrivals_left left;
     struct ictus_tallies_state state;
     int64_t rows, slept_ns;
     int recent, check;
-    bool empty, unknown;
+    bool empty, unknown, follows; /* follows: rank 0 works, and finds more than it should */
     const char *report, *word;
 } world;
 static char failure[400];
@@ -39,7 +40,7 @@ const char *const results_formats[] = {"text", "csv", "json", NULL};
 
 int command_rank(void)
 {
-    return 0;
+    return world.follows;
 }
 
 int command_size(void)
@@ -70,6 +71,21 @@ void progress_watch_end(struct progress_watch *watch)
 void keep_memory(void)
 {
     world.kept++;
+}
+
+bool lead_begin(void)
+{
+    return !world.follows;
+}
+
+void lead_end(void)
+{
+    world.led++;
+}
+
+bool lead_agree(bool value)
+{
+    return world.follows || value;
 }
 
 void interrupt_watch(void)
@@ -274,7 +290,7 @@ static int words_run(const struct command *command, const char *line)
     memset(options, 0, sizeof options);
     failure[0] = errors[0] = '\0';
     world.begun = world.ended = world.kept = world.closed = world.reads = 0;
-    world.puts = world.keeps = 0;
+    world.puts = world.keeps = world.led = 0;
     REQUIRE(options_read(command->options, n, left, options, &count, &why) == ICTUS_OK);
     FILE *const real = stderr, *memory = fmemopen(errors, sizeof errors - 1, "w");
     REQUIRE(memory);
@@ -348,6 +364,18 @@ static void unread_archives_are_refused(void)
             CHECK(strstr(failure, ": name one archive, by its directory or its anchor file"));
             CHECK(world.begun == 0);
         }
+    }
+}
+
+/* Only the first of several processes works and prints; the others end as it does. */
+static void others_follow_the_first(void)
+{
+    static const struct command *const commands[] = {&command_check, &command_waits};
+    for (size_t i = 0; i < 2; i++) {
+        world.follows = true;
+        CHECK(words_run(commands[i], "word") == EXIT_BELOW);
+        CHECK(world.begun == 0 && world.led == 1 && !told.text[0] && !failure[0]);
+        world.follows = false;
     }
 }
 
@@ -558,6 +586,7 @@ int main(void)
 {
     char directory[CHECK_PATH];
     REQUIRE(mkdtemp(check_scratch(directory, "commands")) && chdir(directory) == 0);
+    others_follow_the_first();
     work_is_watched_to_its_end();
     recovery_is_told();
     reports_end_as_they_say();

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus check: count clock-condition violations in an OTF2 archive. */
 #include "main/command.h"
+#include "main/results.h"
 #include "main/shared_rows.h"
 #include "traces/keep_memory.h"
+#include "traces/lead.h"
 #include "traces/trace_text.h"
 
 #include <ictus/correct.h>
@@ -40,20 +42,25 @@ static int check_run(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     struct progress_watch watch;
     json_t *report = NULL;
+    int err = ICTUS_OK;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
                             "name one archive, by its directory or its anchor file");
         return command_fail("check", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
-    progress_watch_begin(&watch, &o->talk, "check", word_count, words);
-    int err = ictus_check(words[0], &report, &why);
-    progress_watch_end(&watch);
+    if (lead_begin()) {
+        progress_watch_begin(&watch, &o->talk, "check", word_count, words);
+        err = ictus_check(words[0], &report, &why);
+        progress_watch_end(&watch);
+    }
+    lead_end();
+    err = results_agree(err, &why);
     if (err) {
         const int code = command_fail("check", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
     }
-    const bool found = report_violations(report) > 0;
+    const bool found = lead_agree(report_violations(report) > 0);
     const struct header_facts facts = {.command = "check", .rows = rows, .options = options};
     err = trace_text_put(&facts, o->format, o->output, report, &why);
     if (err) {
@@ -72,7 +79,7 @@ const struct command command_check = {
                "archive cannot be read.\n"
                "example: ictus check scorep-run/traces.otf2",
     .options = rows,
-    .flags = READS_FILES,
+    .flags = USES_MPI | READS_FILES,
     .options_size = sizeof(struct check_options),
     .run = check_run,
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus waits: who waited for whom in a traced program, and how sure that is. */
 #include "main/command.h"
+#include "main/results.h"
 #include "main/shared_rows.h"
 #include "traces/keep_memory.h"
+#include "traces/lead.h"
 #include "traces/trace_text.h"
 
 #include <ictus/text.h>
@@ -42,20 +44,25 @@ static int waits_run_report(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     struct progress_watch watch;
     json_t *report = NULL;
+    int err = ICTUS_OK;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
                             "name one archive, by its directory or its anchor file");
         return command_fail("waits", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
-    progress_watch_begin(&watch, &o->talk, "waits", word_count, words);
-    int err = ictus_waits(words[0], &report, &why);
-    progress_watch_end(&watch);
+    if (lead_begin()) {
+        progress_watch_begin(&watch, &o->talk, "waits", word_count, words);
+        err = ictus_waits(words[0], &report, &why);
+        progress_watch_end(&watch);
+    }
+    lead_end();
+    err = results_agree(err, &why);
     if (err) {
         const int code = command_fail("waits", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
     }
-    const bool above = waits_certain_share(report) > o->fail_above;
+    const bool above = lead_agree(waits_certain_share(report) > o->fail_above);
     const struct header_facts facts = {.command = "waits", .rows = rows, .options = options};
     err = trace_text_put(&facts, o->format, o->output, report, &why);
     if (err) {
@@ -72,7 +79,7 @@ const struct command command_waits = {
                "Exit code 3: more waiting than --fail-above; 2: the archive cannot be read.\n"
                "example: ictus waits ictus-trace --fail-above=20%",
     .options = rows,
-    .flags = READS_FILES,
+    .flags = USES_MPI | READS_FILES,
     .options_size = sizeof(struct waits_options),
     .run = waits_run_report,
 };
