@@ -10,7 +10,9 @@
 
 /* At least so many different values make a clock fine enough. A coarser one shows a tick that may
  * be any part of a step old. */
-enum { HALF = CALIBRATION_READINGS / 2, DIFFERENT_LEAST = HALF, PASSES = 2, NEXT = 8 };
+enum { HALF = CALIBRATION_READINGS / 2, DIFFERENT_LEAST = HALF, PASSES = 2 };
+/* Readings are kept if their brackets are at most this many times as wide as those of a quarter. */
+static const double kept_width = 1.5;
 /* Clocks are read in whole nanoseconds, of which this is left in the end. */
 static const double rounding_sigma_ns = 0.1;
 /* How much the rate of a clock may have changed since an earlier point, relative: daemons adjust
@@ -73,46 +75,49 @@ static double calibration_series_rate(const struct calibration_reading *readings
     return ictusi_stats_quantile(rates, HALF, 0.5);
 }
 
-/* Where in time the readings leave the clock: between low and high, in ns after the clock of the
- * tightest one, at its `before`. */
-struct bracket {
-    double low, high;
-    double sigma; /* how well the ends are known: how far the next readings are from them */
-    double moved; /* how far away in time the readings were that say so, in ns */
+/* What the readings kept of a series say about the clock at the tightest one's `before`. */
+struct summary {
+    double value; /* mean, in ns after the tightest one's clock */
+    double sigma; /* of the mean */
+    double moved; /* mean distance of the readings in time, in ns */
 };
 
 /*
- * Every reading proves that the clock was read between `before` and `after`. So all brackets, each
- * moved to the tightest one by the rate of the clock, have a common part, and the clock is in it. A
- * process that loses its core during a reading, or cold caches in the first, leave wide brackets,
- * which prove little but nothing wrong. The counter of some processors advances in steps of 10 ns:
- * means err by half a nanosecond then, and medians by 5 ns now and then, but the common part, if
- * the readings fall on all parts of a step, by less than 0.1 ns.
+ * Average the readings that were not interrupted, each moved to the tightest one by the rate of the
+ * clock. The counter of some processors advances in steps of 10 ns. A median, or the common part of
+ * all brackets, is then where two steps meet, and jumps by 5 ns if two processes differ by a
+ * fraction of a nanosecond. A mean follows this fraction, if the readings fall on all parts of a
+ * step.
  */
-static struct bracket calibration_intersect(const struct calibration_reading *readings,
+static struct summary calibration_summarize(const struct calibration_reading *readings,
                                             const struct calibration_reading *tight,
                                             double ns_per_tick)
 {
-    double lower[CALIBRATION_READINGS];
-    double upper[CALIBRATION_READINGS];
-    struct bracket b = {.low = -INFINITY, .high = INFINITY};
-    double away[2] = {0.0, 0.0};
+    double widths[CALIBRATION_READINGS];
+    for (int i = 0; i < CALIBRATION_READINGS; i++) {
+        widths[i] = (double)(readings[i].after - readings[i].before);
+    }
+    ictusi_stats_sort(widths, CALIBRATION_READINGS);
+    const double widest = kept_width * ictusi_stats_quantile(widths, CALIBRATION_READINGS, 0.25);
+    struct summary s = {0.0, 0.0, 0.0};
+    double square = 0.0;
+    int count = 0;
     for (int i = 0; i < CALIBRATION_READINGS; i++) {
         const struct calibration_reading *r = &readings[i];
-        const double clock = (double)(r->clock - tight->clock);
-        lower[i] = clock - ns_per_tick * (double)(r->after - tight->before);
-        upper[i] = clock - ns_per_tick * (double)(r->before - tight->before);
-        const double since = fabs(ns_per_tick * (double)(r->before - tight->before));
-        away[0] = lower[i] > b.low ? since : away[0];
-        away[1] = upper[i] < b.high ? since : away[1];
-        b.low = fmax(b.low, lower[i]);
-        b.high = fmin(b.high, upper[i]);
+        const double width = (double)(r->after - r->before);
+        if (width <= widest) {
+            const double since = ns_per_tick * ((double)(r->before - tight->before) + width / 2.0);
+            const double value = (double)(r->clock - tight->clock) - since;
+            count++;
+            s.value += value;
+            s.moved += fabs(since);
+            square += value * value;
+        }
     }
-    ictusi_stats_sort(lower, CALIBRATION_READINGS);
-    ictusi_stats_sort(upper, CALIBRATION_READINGS);
-    b.sigma = hypot(b.low - lower[CALIBRATION_READINGS - NEXT], upper[NEXT - 1] - b.high) / 4.0;
-    b.moved = fmax(away[0], away[1]);
-    return b;
+    s.value /= count;
+    s.moved /= count;
+    s.sigma = sqrt(fmax(square / count - s.value * s.value, 0.0) / count);
+    return s;
 }
 
 /* Set the rate of a clock since an earlier point. The point itself errs by sigma_ns so far. */
@@ -127,23 +132,17 @@ static void calibration_set_rate(const struct calibration_point *earlier, double
     }
 }
 
-/*
- * Set clock and sigma by the brackets, given the rate. Nobody knows where in the common part the
- * clock is, but in the other process it is at the same place, if the ends are well known.
- */
+/* Set clock and sigma, given the rate. */
 static void calibration_evaluate(const struct calibration_reading *readings,
                                  const struct calibration_reading *tight,
                                  struct calibration_point *point)
 {
-    const struct bracket b = calibration_intersect(readings, tight, point->ns_per_tick);
+    const struct summary s = calibration_summarize(readings, tight, point->ns_per_tick);
     const double rate_sigma = point->rate_sigma < INFINITY ? point->rate_sigma : series_rate_sigma;
-    const double value = (b.low + b.high) / 2.0;
-    const double whole = nearbyint(value);
+    const double whole = nearbyint(s.value);
     point->clock = tight->clock + (int64_t)whole;
-    point->frac = value - whole;
-    /* An empty part is due to the rate. */
-    const double unknown = b.sigma + fmax(b.low - b.high, 0.0);
-    point->sigma_ns = hypot(hypot(unknown, rounding_sigma_ns), rate_sigma * b.moved);
+    point->frac = s.value - whole;
+    point->sigma_ns = hypot(hypot(s.sigma, rounding_sigma_ns), rate_sigma * s.moved);
 }
 
 int ictusi_calibration_point(const struct calibration_reading *readings,

@@ -34,13 +34,15 @@ static const double prior_pairs = 1.0;
 /* Lower limit of 1 - h, because a residual that its own pair alone determines (h = 1) carries no
  * information. */
 static const double freedom_least = 0.05;
-/* No process is better than the stamps, in ns^2. */
+/* No process is better than the stamps, in ns^2, nor than this part of the noise of all. */
 static const double least = 0.05;
+static const double least_part = 0.25;
 
 /* Tables of one estimation. */
 struct components {
     const struct mesh_sweep *sweep; /* whose graph lists the pairs */
     int size;
+    double floor;  /* ns^2: of g */
     double *pair;  /* mean square of each pair's residuals */
     double *g;     /* of each process, ns^2 */
     double *above; /* sums over a process's pairs */
@@ -103,7 +105,7 @@ static void components_update(struct components *c)
         /* The prior acts as one more pair whose mean square is the variance of the median
          * process. At g = usual it adds 1/g to both sums and so does not move the solution. */
         const double up = c->above[i] + prior_pairs * usual / (g * g);
-        c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), least);
+        c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), c->floor);
     }
 }
 
@@ -116,6 +118,7 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
         return ICTUS_ERR_NOMEM;
     }
     struct components c = {.sweep = sweeps, .size = size, .g = g, .pair = room + 3 * n};
+    c.floor = fmin(least, least_part * noise);
     c.above = room;
     c.below = room + n;
     c.sorted = room + 2 * n;

@@ -19,8 +19,10 @@ static const double huber = 2.5;
 static const double strange = 5.0;
 /* The relative noise that a pair estimates for itself is limited to this factor. */
 static const double quality_max = 4.0;
-/* Stamps are whole nanoseconds, so no pair is better than this. */
+/* Stamps are whole nanoseconds, so no pair is better than this. A comparison by a counter averages
+ * many roundings. */
 static const double rounding_ns = 0.3;
+static const double rounding_counter_ns = 0.1;
 /* Sigma as a part of the half-width, if nothing else is known. */
 static const double sigma_per_half_width = 0.1;
 /* With fewer degrees of freedom than few_loops, part of the bias is assumed, at most as
@@ -36,10 +38,11 @@ static const double opinion_prior = 4.0;
 /* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
+/* A comparison by a counter averages roundings, and its sigma contains what is left. */
 static double edge_sigma(const struct mesh_edge *e)
 {
     const double sigma = e->sigma_ns > 0.0 ? e->sigma_ns : sigma_per_half_width * e->half_width_ns;
-    return hypot(sigma, rounding_ns);
+    return e->path_ns > 0.0 ? sigma : hypot(sigma, rounding_ns);
 }
 
 /* Convert times and measured differences to small numbers, with the known drifts subtracted. */
@@ -94,6 +97,7 @@ struct group {
     struct mesh_sweep *sweeps;
     int count;
     size_t edges;
+    double rounding; /* ns: no noise is smaller */
     double slack;    /* edges per degree of freedom: squared residuals are too small by it */
     double *quality; /* of each pair: its own estimate of its variance, relative to the median */
     double *weight;
@@ -180,7 +184,7 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
      * n on average. slack is n / f. */
     const double between = c2 * middle * middle * g->slack;
     if (g->count < 2) {
-        spread->noise = fmax(between, rounding_ns * rounding_ns);
+        spread->noise = fmax(between, g->rounding * g->rounding);
         spread->bias = 0.0;
         return;
     }
@@ -193,7 +197,7 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
     /* The difference of two sweeps has twice the variance of one, and the pair's bias cancels in
      * it. */
     const double within = c2 * change * change / 2.0 * g->slack;
-    spread->noise = fmax(within, rounding_ns * rounding_ns);
+    spread->noise = fmax(within, g->rounding * g->rounding);
     /* The mean over the sweeps still contains noise / count. A difference of two estimates may
      * be negative. */
     spread->bias = fmax(between - spread->noise / g->count, 0.0);
@@ -280,7 +284,7 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     /* The mean of psi', which is 1 inside the limit and 0 outside. */
     const double slope = fmax(inside / (n * g->count), 0.1);
     const double factor = g->slack / (n * slope * slope);
-    spread->noise = fmax((g->count > 1 ? change : total) * factor, rounding_ns * rounding_ns);
+    spread->noise = fmax((g->count > 1 ? change : total) * factor, g->rounding * g->rounding);
     spread->bias = g->count > 1 ? fmax(total * factor - spread->noise, 0.0) : 0.0;
     mesh_group_own_noise(g, spread, factor);
     mesh_group_admit_bias(g, spread);
@@ -342,7 +346,7 @@ static void group_mend_bursts(const struct group *g)
         g->scratch[e] = group_rests(g, e, t_s, rest);
     }
     ictusi_stats_sort(g->scratch, g->edges);
-    const double usual = fmax(ictusi_stats_quantile(g->scratch, g->edges, 0.5), rounding_ns);
+    const double usual = fmax(ictusi_stats_quantile(g->scratch, g->edges, 0.5), g->rounding);
     const double beyond = strange * g->count / (g->count - 2.0); /* the line uses two */
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = beyond * fmax(group_rests(g, e, t_s, rest), usual);
@@ -440,6 +444,7 @@ static int group_solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int cou
 {
     const size_t edges = sweeps[0].count;
     struct group g = {.sweeps = sweeps, .count = count, .edges = edges};
+    g.rounding = mesh->calibrated ? rounding_counter_ns : rounding_ns;
     spread->freedom = fmax((double)edges - (double)(mesh->size - 1), 0.0);
     g.slack = spread->freedom > 0.0 ? (double)edges / spread->freedom : 1.0;
     spread->sweeps = count;
