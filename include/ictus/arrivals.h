@@ -159,6 +159,14 @@ ICTUS_API void ictus_arrivals_list_free(struct ictus_arrivals_list *list);
 ICTUS_API const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_list *list,
                                                            const char *site, struct ictus_why *why);
 
+/**
+ * Name the operation that a pattern was recorded for. Reads its file. Local.
+ * @param arrival        as for `ictus bench --arrival`: "file:patterns.jsonl,site=solver.c:120"
+ * @param[out] operation its name in ictus bench; "" for a named shape, and after an error
+ * @return ICTUS_OK, ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM
+ */
+ICTUS_API int ictus_arrival_operation(const char *arrival, char operation[ICTUS_ARRIVALS_TEXT]);
+
 ICTUS_END
 
 #endif

@@ -214,6 +214,7 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
                                          .scale = o->scale,
                                          .gap_ns = o->gap_s < 0 ? -1 : llround(o->gap_s * 1e9)};
         a->ranks = found->ranks;
+        (void)snprintf(a->operation, sizeof a->operation, "%s", found->operation);
         err = ictusi_replay_make(found, &part, &a->track, why);
     }
     ictus_arrivals_list_free(&list);
@@ -290,6 +291,15 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     a->odd = o.rank;
     a->seed = (uint64_t)o.seed;
     return ICTUS_OK;
+}
+
+int ictus_arrival_operation(const char *arrival, char operation[ICTUS_ARRIVALS_TEXT])
+{
+    struct arrival a;
+    const int err = ictusi_arrival_init(&a, arrival, 0, 0, NULL);
+    (void)snprintf(operation, ICTUS_ARRIVALS_TEXT, "%s", err ? "" : a.operation);
+    ictusi_arrival_fini(&a);
+    return err;
 }
 
 void ictusi_arrival_fini(struct arrival *a)

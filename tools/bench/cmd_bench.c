@@ -13,6 +13,7 @@
 #include "main/shared_rows.h"
 #include "main/text_table.h"
 
+#include <ictus/arrivals.h>
 #include <ictus/text.h>
 
 #include <stdio.h>
@@ -274,6 +275,34 @@ static int bench_open_results(struct bench_study *study, struct ictus_why *why)
                         why);
 }
 
+/* A pattern belongs to one call of the application; other operations are called at other times. */
+static void bench_warn_of_arrival(const struct bench_study *study)
+{
+    char recorded[ICTUS_ARRIVALS_TEXT];
+    const char *other = NULL;
+    int others = 0;
+    if (ictus_arrival_operation(study->options->arrival, recorded) || !recorded[0]) {
+        return;
+    }
+    for (int i = 0; i < study->op_count; i++) {
+        if (strcmp(study->ops[i].name, recorded) != 0) {
+            other = other ? other : study->ops[i].name;
+            others++;
+        }
+    }
+    if (others > 1) {
+        (void)fprintf(stderr,
+                      "ictus bench: the arrival pattern was recorded for %s, but %d other "
+                      "operations, such as %s, are measured under it\n",
+                      recorded, others, other);
+    } else if (other) {
+        (void)fprintf(stderr,
+                      "ictus bench: the arrival pattern was recorded for %s, but %s is measured "
+                      "under it\n",
+                      recorded, other);
+    }
+}
+
 /* What a user should know before she believes the table. */
 static void bench_warn_of_conditions(const struct bench_study *study)
 {
@@ -290,6 +319,7 @@ static void bench_warn_of_conditions(const struct bench_study *study)
         (void)fprintf(stderr, "ictus bench: there are more processes than cores: they cannot all "
                               "start together, and times include waiting for a core\n");
     }
+    bench_warn_of_arrival(study);
 }
 
 /* The footer of the table says how far its digits can be trusted. */
