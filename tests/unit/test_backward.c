@@ -125,6 +125,7 @@ static void waiters_come_before_their_causers(void)
  */
 static void circles_are_broken(void)
 {
+    static const int64_t left[] = {12, 15, 6, 16}; /* the second location is the later one */
     static struct order o;
     struct scene s;
     memset(&o, 0, sizeof o);
@@ -134,7 +135,7 @@ static void circles_are_broken(void)
         for (uint32_t i = 0; i < 2 && l < 2; i++) {
             o.location[o.count] = l;
             o.cause[o.count++] = i == 0 ? (int)(3 - 2 * l) : NOBODY;
-            (void)scene_call(&s, l, 10 * i + l, 10 * i + l + 5, 2);
+            (void)scene_call(&s, l, left[o.count - 1] - 5, left[o.count - 1], 2);
         }
     }
     s.first[LOCATIONS] = o.count;
