@@ -20,6 +20,7 @@
 #include "core/array.h"
 #include "waits/charges.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A rate that is open on a location for calls later than `until`. */
@@ -447,6 +448,21 @@ static void replay_free(struct replay *r)
     }
 }
 
+/*
+ * Waits that were cut out of a circle pass nothing on, so the part that was charged to them is
+ * nobody's. Without a circle, all parts add up to the total but for rounding.
+ */
+static void blame_leave_circles(struct blame *blame)
+{
+    double charged = 0.0;
+    for (uint64_t i = 0; i < blame->count; i++) {
+        charged += blame->list[i].direct + blame->list[i].indirect;
+    }
+    if (blame->cyclic > 0) {
+        blame->unattributed = fmax(0.0, blame->total - charged);
+    }
+}
+
 /* Join the results of the ledgers. All have the same estimate. */
 static int replay_join(const struct replay *r)
 {
@@ -470,6 +486,7 @@ static int replay_join(const struct replay *r)
             ictusi_ledger_read(&r->ledgers[i], row, &blame->list[row]);
         }
     }
+    blame_leave_circles(blame);
     return ICTUS_OK;
 }
 

@@ -66,11 +66,12 @@ static json_t *report_left_out_json(const struct wait_results *r)
 {
     const struct analysis *a = r->analysis;
     const struct graph *g = &a->session.graph;
-    return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I}", "unmatched_sends", (json_int_t)g->unmatched_sends,
-        "unmatched_receives", (json_int_t)g->unmatched_receives, "incomplete_collectives",
-        (json_int_t)g->incomplete, "muted_waits", (json_int_t)a->partners.muted, "calls_cut",
-        (json_int_t)a->calls.cut, "without_region", (json_int_t)a->calls.bare);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "unmatched_sends",
+                     (json_int_t)g->unmatched_sends, "unmatched_receives",
+                     (json_int_t)g->unmatched_receives, "incomplete_collectives",
+                     (json_int_t)g->incomplete, "muted_waits", (json_int_t)a->partners.muted,
+                     "calls_cut", (json_int_t)a->calls.cut, "without_region",
+                     (json_int_t)a->calls.bare, "cyclic_waits", (json_int_t)r->blame->cyclic);
 }
 
 /*
