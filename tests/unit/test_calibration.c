@@ -224,7 +224,7 @@ static void gaps_cost_certainty(void)
 static bool edges_agree(const struct mesh_edge *a, const struct mesh_edge *b)
 {
     return a->at == b->at && a->offset == b->offset && a->frac == b->frac &&
-           a->half_width_ns == b->half_width_ns && a->sigma_ns == b->sigma_ns && !b->path_ns;
+           a->half_width_ns == b->half_width_ns && a->sigma_ns == b->sigma_ns && b->path_ns <= 0.0;
 }
 
 /* Play a scene in which the counter must not be believed. */
