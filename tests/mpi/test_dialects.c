@@ -543,6 +543,23 @@ static void the_unable_do_not_count(void)
     finish();
 }
 
+/* A message that no trial can send is refused each time: what was not seen is not remembered. */
+static void impossible_messages_are_refused(void)
+{
+    const int wanted = check_size > 1 ? ICTUS_ERR_ARG : ICTUS_OK;
+    struct ictus_ran ran = {.algorithm = "as before"};
+    start_mpich(OFF, 0);
+    MPI_Comm ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
+    lib.runs = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK(ictus_selector_prove(selector, ring, 64, 0, &witness, &ran) == wanted);
+        CHECK(wanted == ICTUS_OK || strcmp(ran.algorithm, "as before") == 0);
+    }
+    CHECK(lib.runs == 0);
+    release(&ring);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -555,5 +572,6 @@ int main(int argc, char **argv)
     doubts_stay();
     little_is_seen();
     the_unable_do_not_count();
+    impossible_messages_are_refused();
     return check_mpi_finish();
 }

@@ -166,6 +166,12 @@ static int64_t told_read_backwards(const struct source *source)
     return -1000 * told.count++;
 }
 
+static int64_t told_read_still(const struct source *source)
+{
+    (void)source;
+    return 7;
+}
+
 static void told_identify(const struct source *source, char *text, size_t size)
 {
     (void)source;
@@ -182,6 +188,7 @@ static int64_t told_truth(const struct source *source, int64_t local)
 static const struct source_ops told_ops = {
     .name = "told", .read = told_read, .identify = told_identify, .truth = told_truth};
 static const struct source_ops backwards_ops = {.name = "told", .read = told_read_backwards};
+static const struct source_ops still_ops = {.name = "told", .read = told_read_still};
 
 static void promises_are_checked(void)
 {
@@ -224,6 +231,19 @@ static void backwards_is_an_error(void)
     CHECK(ictus_study_rtt(&study, 0, 0, 20, rtt_ns) == ICTUS_ERR_ARG);
     CHECK(ictus_study_rtt(&study, 0, check_size, 20, rtt_ns) == ICTUS_ERR_ARG);
     CHECK(ictus_study_rtt(&study, 0, check_size - 1, 0, rtt_ns) == ICTUS_ERR_ARG);
+}
+
+/* A clock may be so coarse that it shows no time between a request and its reply. */
+static void no_time_is_no_error(void)
+{
+    struct source source = {&still_ops};
+    struct ictus_study study = {
+        .comm = MPI_COMM_WORLD, .source = &source, .rank = check_rank, .size = check_size};
+    double rtt_ns[20] = {[19] = -1.0};
+    if (check_size > 1) {
+        CHECK(!ictus_study_rtt(&study, 1, 0, 20, check_rank == 1 ? rtt_ns : NULL));
+        CHECK(rtt_ns[19] == (check_rank == 1 ? 0.0 : -1.0));
+    }
 }
 
 /*
@@ -301,6 +321,7 @@ int main(int argc, char **argv)
     truth_is_of_the_instant();
     promises_are_checked();
     backwards_is_an_error();
+    no_time_is_no_error();
     errors_are_exact();
     errors_are_bracketed();
     return check_mpi_finish();

@@ -5,8 +5,9 @@
  * inside (a signal ends rank 1 while it waits in MPI_Recv), fork (a child that goes on and ends),
  * noinit, comms (a thousand at once), freed (requests that are still active), uneven (rank 0 calls
  * much more often), toggle (a thread switches recording while another calls), fill (the disk of the
- * file MISHAP_FILLER is full meanwhile), bare (threads that can have no file, and never end). It
- * speaks the user's language. Every rank prints, before that, how many barriers it has left behind.
+ * file MISHAP_FILLER is full meanwhile), bare (threads that can have no file, of which two end
+ * after MPI_Finalize and one never does). It speaks the user's language. Every rank prints, before
+ * that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
@@ -54,38 +55,55 @@ static void make_comms_on_a_full_disk(int rank)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void *call_and_stay(void *meet)
+enum { STAYING = 3 };
+
+/* Threads without files, which meet each other and the main thread. */
+static struct {
+    pthread_barrier_t meet;
+    pthread_t threads[STAYING];
+} bare;
+
+static void *call_and_stay(void *ends)
 {
     int size = 0;
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Comm_size(MPI_COMM_WORLD, &size);
     }
-    pthread_barrier_wait(meet);
-    for (;;) {
+    pthread_barrier_wait(&bare.meet);
+    pthread_barrier_wait(&bare.meet);
+    while (!ends) {
         (void)pause();
     }
     return NULL;
 }
 
-/* Threads that begin while no file can be opened, and are there until the program ends. */
+/* Threads that begin while no file can be opened, and are there until MPI ends at least. */
 static void call_without_files(void)
 {
-    enum { STAYING = 3 };
-    static pthread_barrier_t meet;
     struct rlimit files;
-    pthread_t thread;
     (void)getrlimit(RLIMIT_NOFILE, &files);
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = files.rlim_max};
-    if (pthread_barrier_init(&meet, NULL, STAYING + 1) || setrlimit(RLIMIT_NOFILE, &none)) {
+    if (pthread_barrier_init(&bare.meet, NULL, STAYING + 1) || setrlimit(RLIMIT_NOFILE, &none)) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int i = 0; i < STAYING; i++) {
-        if (pthread_create(&thread, NULL, call_and_stay, &meet)) {
+        if (pthread_create(&bare.threads[i], NULL, call_and_stay, i ? &bare : NULL)) {
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
-    pthread_barrier_wait(&meet);
+    pthread_barrier_wait(&bare.meet);
     (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static void end_after_mpi(const char *how)
+{
+    if (strcmp(how, "bare") != 0) {
+        return;
+    }
+    pthread_barrier_wait(&bare.meet);
+    for (int i = 1; i < STAYING; i++) {
+        pthread_join(bare.threads[i], NULL);
+    }
 }
 
 /* Sends whose requests are freed before they can be complete, and their handles used again. */
@@ -224,5 +242,6 @@ int main(int argc, char **argv)
     end(how, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
+    end_after_mpi(how);
     return 0;
 }

@@ -241,6 +241,44 @@ static void order_of_sweeps_does_not_matter(void)
     }
 }
 
+/*
+ * Offsets and their errors in units a thousand times smaller are the same, a thousand times as
+ * large: how much a pair counts that stands off depends on no unit.
+ */
+static void sweeps_have_no_unit(void)
+{
+    enum { SIZE = 8, SWEEPS = 3 };
+    static const double units[2] = {1.0, 1000.0};
+    struct mesh *mesh[2];
+    struct mesh_spread spread[2] = {{.noise = 0.0}, {.noise = 0.0}};
+    for (int u = 0; u < 2; u++) {
+        REQUIRE(!ictusi_mesh_create(SIZE, 1e-9, &mesh[u]));
+        mesh[u]->calibrated = true; /* by a counter, whose rounding is far below all noise */
+        for (int k = 0; k < SWEEPS; k++) {
+            add_noisy_sweep(mesh[u], SIZE, (uint64_t)k, 0.8);
+            for (size_t e = 0; e < mesh[u]->pending[k].count; e++) {
+                struct mesh_edge *edge = &mesh[u]->pending[k].edges[e];
+                edge->frac -= 100.0 * (edge->client - edge->server % 3); /* all of it noise */
+                edge->frac = units[u] * (edge->frac + (e % 9 == 0 ? 10.0 : 0.0));
+                edge->half_width_ns *= units[u];
+                edge->sigma_ns *= units[u];
+                edge->rtt_ns *= units[u];
+                edge->path_ns = 4.0 * units[u];
+            }
+        }
+        REQUIRE(!ictusi_mesh_group_solve(mesh[u], &spread[u]));
+    }
+    CHECK_NEAR(spread[1].noise * 1e-6, spread[0].noise, 1e-6 * spread[0].noise);
+    CHECK_NEAR(spread[1].bias * 1e-6, spread[0].bias, 1e-6 * spread[0].bias);
+    for (int k = 0; k < SWEEPS; k++) {
+        for (int i = 0; i < SIZE; i++) {
+            CHECK_NEAR(mesh[1]->pending[k].x[i] * 1e-3, mesh[0]->pending[k].x[i], 1e-5);
+        }
+    }
+    ictusi_mesh_free(mesh[0]);
+    ictusi_mesh_free(mesh[1]);
+}
+
 static void history_helps_and_shows_the_walk(void)
 {
     enum { SIZE = CHECK_SANITIZED ? 12 : 32, SWEEPS = CHECK_SANITIZED ? 12 : 30 };
@@ -443,6 +481,7 @@ int main(void)
     knows_how_good_it_is();
     few_pairs_claim_little();
     order_of_sweeps_does_not_matter();
+    sweeps_have_no_unit();
     history_helps_and_shows_the_walk();
     a_step_is_told();
     a_stall_is_no_step();

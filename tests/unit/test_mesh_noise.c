@@ -300,6 +300,34 @@ static void the_reference_counts_above_exact_sizes(void)
 }
 
 /*
+ * However weakly node 0 is tied to the others, the mean resistance between these is that of a
+ * complete graph of 59, also where it is estimated.
+ */
+static void a_weak_reference_changes_no_others(void)
+{
+    enum { NODES = 60 };
+    static const double weights[] = {1.0, 1e-2, 1e-4};
+    struct graph_edge edges[NODES * NODES];
+    double resistance[NODES];
+    double between[3] = {0.0, 0.0, 0.0};
+    struct laplacian l;
+    size_t count = 0;
+    for (int i = 1; i < NODES; i++) {
+        for (int j = i + 1; j < NODES; j++) {
+            edges[count++] = (struct graph_edge){i, j, 1.0, 0.0};
+        }
+    }
+    REQUIRE(!ictusi_laplacian_create(NODES, &l));
+    for (int w = 0; w < 3; w++) {
+        edges[count] = (struct graph_edge){0, 1, weights[w], 0.0};
+        REQUIRE(!ictusi_laplacian_resistance(&l, edges, count + 1, resistance, &between[w]));
+        CHECK_NEAR(between[w], 2.0 / (NODES - 1), 0.2 / (NODES - 1));
+        CHECK_NEAR(between[w], between[0], 1e-4 * between[0]);
+    }
+    ictusi_laplacian_free(&l);
+}
+
+/*
  * The resistance between any two nodes of a complete graph of 20 is 2 / 20. On a path of 4 nodes
  * that begins with node 0, there are three of 1, two of 2 and one of 3.
  */
@@ -457,6 +485,7 @@ int main(void)
     two_processes_admit_an_asymmetry();
     one_loop_is_little();
     the_reference_counts_above_exact_sizes();
+    a_weak_reference_changes_no_others();
     resistances_between_nodes_have_a_mean();
     a_resync_adds_its_movement_to_the_bound();
     the_same_paths_stay_the_same();

@@ -7,6 +7,7 @@
 #include <ictus/error.h>
 #include <ictus/text.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,6 +87,27 @@ static void pipes_stay(const char *path)
     }
 }
 
+/*
+ * Of a path that has no room for its ending nothing is written, not even to a file of a shorter
+ * name. The longest one that has room is tried.
+ */
+static void long_paths_are_not_cut(void)
+{
+    enum { ROOM = 4096, LONGEST = ROOM - 1 - 5 }; /* ".part" */
+    char path[ROOM];
+    struct ictus_why why;
+    const size_t begins = (size_t)snprintf(path, sizeof(path), "%s", directory);
+    for (int length = LONGEST; length <= LONGEST + 1; length++) {
+        memset(path + begins, '/', sizeof(path) - begins);
+        (void)snprintf(path + length - 1, 2, "m");
+        errno = EXDEV; /* of an earlier call, which says nothing about this one */
+        const int err = metrics_write(path, &why);
+        CHECK(err == (length == LONGEST ? ICTUS_OK : ICTUS_ERR_IO));
+        CHECK(length == LONGEST || strstr(why.text, ": too long"));
+        CHECK((remove(path) == 0) == (length == LONGEST)); /* and no other is left for rmdir() */
+    }
+}
+
 int main(void)
 {
     char path[128];
@@ -113,6 +135,7 @@ int main(void)
     }
     (void)remove(path);
     pipes_stay(path);
+    long_paths_are_not_cut();
     CHECK(rmdir(directory) == 0);
     return check_result();
 }

@@ -127,6 +127,41 @@ static void time_runs_either_way(void)
     }
 }
 
+/*
+ * Nothing depends on when clocks were started, nor on how far apart: whole nanoseconds and quarters
+ * of seconds are exact in doubles up to these distances.
+ */
+static void clocks_start_at_any_time(void)
+{
+    enum { N = 33 };
+    static const double aheads_ns[] = {0x1p50, -0x1p50};
+    struct smoother_point p[N];
+    struct rng rng;
+    double walk = 0.0;
+    ictusi_random_seed(&rng, 21, 0);
+    for (int k = 0; k < N; k++) {
+        const double t = k + 0.25 * (k % 3);
+        const double noise = k == 0 || k == N - 1 ? 0.0 : round(9.0 * ictusi_random_normal(&rng));
+        p[k] = (struct smoother_point){t, 0x1p17 * t + noise, 4.0, 0.0};
+    }
+    const double starts_s[] = {0x1p30, -p[N - 1].t_s / 2.0};
+    for (int i = 0; i < 4; i++) {
+        struct smoother_point far[N], near[N];
+        double walk_far = 0.0;
+        for (int k = 0; k < N; k++) {
+            near[k] = far[k] = p[k];
+            far[k].t_s += starts_s[i / 2];
+            far[k].offset += aheads_ns[i % 2];
+        }
+        REQUIRE(!ictusi_smoother_run(near, N, &walk) && !ictusi_smoother_run(far, N, &walk_far));
+        CHECK_NEAR(walk_far, walk, 1e-6 * walk);
+        for (int k = 0; k < N; k++) {
+            CHECK_NEAR(far[k].offset - aheads_ns[i % 2], near[k].offset, 0.25);
+            CHECK_NEAR(far[k].drift, near[k].drift, 1e-5);
+        }
+    }
+}
+
 static void few_points_are_refused(void)
 {
     struct smoother_point p[SMOOTHER_POINTS_MIN] = {{0}};
@@ -468,6 +503,7 @@ int main(void)
     walks_are_followed();
     noise_is_averaged();
     time_runs_either_way();
+    clocks_start_at_any_time();
     few_points_are_refused();
     nonsense_is_refused();
     return check_result();

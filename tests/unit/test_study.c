@@ -236,8 +236,17 @@ static int64_t told_read(const struct source *source)
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 int __wrap_sched_setaffinity(pid_t process, size_t size, const cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t process, size_t size, cpu_set_t *set);
+
+static bool memory_is_out;
+
+void *__wrap_malloc(size_t size)
+{
+    return memory_is_out ? NULL : __real_malloc(size);
+}
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
@@ -372,6 +381,21 @@ static void sources_are_described(void)
     CHECK(ictus_study_source(NULL, &found) == ICTUS_ERR_ARG);
 }
 
+/* Who has no memory for the stamps of a burst says so, before the other is kept busy. */
+static void bursts_need_memory(void)
+{
+    static struct source source = {&told_ops};
+    struct ictus_study study = {.source = &source, .rank = 0, .size = 2};
+    struct ictus_offset offset = {.half_width_ns = -1.0};
+    double rtt_ns = -1.0;
+    memory_is_out = true;
+    const int round_trips = ictus_study_rtt(&study, 0, 1, 1, &rtt_ns);
+    const int offsets = ictus_study_offset(&study, 0, 1, 1, &offset);
+    memory_is_out = false;
+    CHECK(round_trips == ICTUS_ERR_NOMEM && rtt_ns == -1.0);
+    CHECK(offsets == ICTUS_ERR_NOMEM && offset.half_width_ns == -1.0);
+}
+
 static void sources_are_listed(void)
 {
     struct ictus_entry entry = {NULL, NULL};
@@ -469,6 +493,7 @@ int main(void)
     lines_hold_so_long();
     lives_are_summed_up();
     sources_are_described();
+    bursts_need_memory();
     many_points_take_no_more_lines();
     sources_are_listed();
     algorithms_are_listed();
