@@ -12,7 +12,7 @@
 /* A process of a job, what it asked for, and what it was answered. */
 static struct {
     int rank, size, inter, inter_err, first;
-    int harmonize_err, configure_err, behind_err, init_err;
+    int harmonize_err, configure_err, behind_err, init_err, traits_err;
     struct ictus_harmony harmony;
     bool nests; /* what is called next calls us again */
     int starts, retries, barriers, algorithm, behind, own, wtimes, tests, inits, finals;
@@ -29,6 +29,8 @@ void ictus_wtime_at_barrier(MPI_Comm comm)
 int __wrap_ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harmony);
 int __wrap_ictus_harmonize_configure(MPI_Comm comm, const char *spec, const char *clock,
                                      struct ictus_why *why);
+int __wrap_ictus_traits_agree(MPI_Comm comm, const struct ictus_trait *traits, size_t count,
+                              struct ictus_why *why);
 int __wrap_ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm);
 void __wrap_ictus_drain(int fd);
 int __wrap_PMPI_Comm_rank(MPI_Comm comm, int *rank);
@@ -59,6 +61,21 @@ int __wrap_ictus_harmonize_configure(MPI_Comm comm, const char *spec, const char
     CHECK(comm == MPI_COMM_SELF && !spec && !clock);
     world.configured++;
     return world.configure_err ? ictus_because(why, world.configure_err, "wrong start") : ICTUS_OK;
+}
+
+/* All that decides about the barriers; what is empty is as good as not set. */
+int __wrap_ictus_traits_agree(MPI_Comm comm, const struct ictus_trait *traits, size_t count,
+                              struct ictus_why *why)
+{
+    static const char *const names[] = {"ICTUS_BARRIER", "ICTUS_BARRIER_RETRY", "ICTUS_HARMONIZE",
+                                        "ICTUS_SYNC", "ICTUS_CLOCK"};
+    CHECK(comm == MPI_COMM_WORLD && count == 5);
+    for (size_t i = 0; i < count; i++) {
+        const char *given = getenv(names[i]);
+        CHECK_STR(traits[i].name, names[i]);
+        CHECK(traits[i].value == (given && given[0] ? given : NULL));
+    }
+    return world.traits_err ? ictus_because(why, world.traits_err, "they differ") : ICTUS_OK;
 }
 
 int __wrap_ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
@@ -394,6 +411,11 @@ static void wishes_are_checked_at_first(void)
     hear();
     CHECK(init() == MPI_SUCCESS && world.configured == 0 && world.aborts == 1);
     CHECK(strstr(heard(), "linear"));
+    begin("lineal", NULL, NULL);
+    world.traits_err = ICTUS_ERR_SPEC; /* the others have another one: that is said first */
+    hear();
+    CHECK(init() == MPI_SUCCESS && world.configured == 0 && world.aborts == 1);
+    CHECK_STR(heard(), "ictus-barrier: they differ\n");
 }
 
 static void finalize_says(const char *words)

@@ -11,7 +11,7 @@
 
 /* A process, its clock, and what it was asked. */
 static struct {
-    int rank, create_err, resync_err, init_err, due;
+    int rank, create_err, resync_err, init_err, traits_err, due;
     int64_t local_ns, global_ns, origin_ns; /* the global clock at `from`, and rank 0's origin */
     int64_t from_ns;
     double slope;
@@ -23,6 +23,8 @@ static struct ictus_clock *const clock_made = (struct ictus_clock *)(void *)&wor
 
 int __wrap_ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock **made,
                                   struct ictus_why *why);
+int __wrap_ictus_traits_agree(MPI_Comm comm, const struct ictus_trait *traits, size_t count,
+                              struct ictus_why *why);
 void __wrap_ictus_clock_free(struct ictus_clock *clock);
 struct ictus_time __wrap_ictus_clock_local(const struct ictus_clock *clock);
 struct ictus_time __wrap_ictus_clock_map(const struct ictus_clock *clock, struct ictus_time local);
@@ -46,6 +48,23 @@ int __wrap_ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_
                             : ictus_because(why, world.create_err, "no clock today");
     }
     *made = clock_made;
+    return ICTUS_OK;
+}
+
+/* All that decides about the synchronisations, before the first of them. */
+int __wrap_ictus_traits_agree(MPI_Comm comm, const struct ictus_trait *traits, size_t count,
+                              struct ictus_why *why)
+{
+    static const char *const names[] = {"ICTUS_WTIME_RESYNC", "ICTUS_SYNC", "ICTUS_CLOCK"};
+    CHECK(comm == MPI_COMM_WORLD && count == 3 && world.created == 0);
+    for (size_t i = 0; i < count; i++) {
+        CHECK_STR(traits[i].name, names[i]);
+        CHECK(traits[i].value == getenv(names[i]));
+    }
+    if (world.traits_err) {
+        return world.silent ? world.traits_err
+                            : ictus_because(why, world.traits_err, "they differ");
+    }
     return ICTUS_OK;
 }
 
@@ -327,6 +346,16 @@ static void mistakes_end_the_job(void)
     }
     world.rank = 1;
     CHECK(begin("soon") == MPI_SUCCESS && !said[0] && world.aborts == 0 && world.own == 1);
+    end();
+    world.traits_err = ICTUS_ERR_SPEC;
+    CHECK(begin("soon") == MPI_SUCCESS && world.aborts == 1 && world.own == 1 && !world.created);
+    CHECK_STR(said, "ictus-wtime: they differ\n");
+    end();
+    world.traits_err = ICTUS_ERR_NOMEM;
+    world.silent = true;
+    CHECK(begin(NULL) == MPI_SUCCESS && world.aborts == 1 && world.own == 1 && !world.created);
+    (void)snprintf(words, sizeof words, "ictus-wtime: %s\n", ictus_strerror(ICTUS_ERR_NOMEM));
+    CHECK_STR(said, words);
     end();
     world.create_err = ICTUS_ERR_UNKNOWN;
     CHECK(begin(NULL) == MPI_SUCCESS && world.aborts == 1 && world.own == 1);
