@@ -57,10 +57,13 @@ struct joining {
 static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 {
     const int64_t at = a->timeline.points[0].local;
-    const int64_t apart =
-        ictusi_timeline_map(&a->timeline, at) - ictusi_timeline_map(&b->timeline, at);
+    const int64_t first = ictusi_timeline_map(&a->timeline, at);
+    const int64_t second = ictusi_timeline_map(&b->timeline, at);
+    /* Unsigned: the instants of a damaged log may be farther apart than an instant can tell. */
+    const uint64_t apart =
+        first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
     return strcmp(a->host, b->host) == 0 && a->scale.kind == b->scale.kind &&
-           a->scale.anchor_ticks == b->scale.anchor_ticks && apart >= -1 && apart <= 1;
+           a->scale.anchor_ticks == b->scale.anchor_ticks && apart <= 1;
 }
 
 /*
