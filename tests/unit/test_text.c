@@ -132,6 +132,25 @@ static void options_are_read(void)
     }
 }
 
+/* A name or options of a size that just fits are kept whole; a byte more is refused, not cut. */
+static void sizes_are_limited(void)
+{
+    struct spec spec;
+    struct ictus_why why;
+    char text[1200];
+    for (size_t more = 0; more < 2; more++) {
+        memset(text, 'n', sizeof(spec.name) - 1 + more);
+        text[sizeof(spec.name) - 1 + more] = '\0';
+        CHECK(ictusi_spec_split(text, &spec, &why) == (more ? ICTUS_ERR_SPEC : ICTUS_OK));
+        CHECK(more || strcmp(spec.name, text) == 0);
+        memset(text, 'o', sizeof(spec.options) + 1 + more);
+        memcpy(text, "x:", 2);
+        text[sizeof(spec.options) + 1 + more] = '\0';
+        CHECK(ictusi_spec_split(text, &spec, &why) == (more ? ICTUS_ERR_SPEC : ICTUS_OK));
+        CHECK(more || strcmp(spec.options, text + 2) == 0);
+    }
+}
+
 static void lines_break_at_blanks(void)
 {
     CHECK(ictus_text_fit("", 10) == 0);
@@ -168,5 +187,6 @@ int main(void)
     nearest_names();
     lists();
     options_are_read();
+    sizes_are_limited();
     return check_result();
 }
