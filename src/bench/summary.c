@@ -64,7 +64,7 @@ int ictus_summarize_series(const double *values, size_t n, struct ictus_summary 
 
 double ictus_summary_drift(const struct ictus_summary *summary)
 {
-    static const double drifting = 3; /* so many times fewer effective values are no chance */
+    static const double drifting = 3; /* this many times fewer effective values cannot be chance */
     const double half = 0.5 * log(summary->ci95_high / summary->ci95_low);
     const bool drifts = summary->effective * drifting < (double)summary->n;
     return drifts && isfinite(half) ? half / ICTUSI_BATCH_T * sqrt(ICTUSI_BATCHES) : 0.0;

@@ -33,7 +33,8 @@ static char *traits_join(const struct ictus_trait *traits, size_t count)
     return text;
 }
 
-/* Take the next trait off a joined text, which is changed; an empty name: there are no more. */
+/* Take the next trait from a joined text, which is modified. An empty name means that there are no
+ * more. */
 static struct ictus_trait trait_take(char **text)
 {
     char *name = strsep(text, TRAIT_END);

@@ -455,12 +455,13 @@ static void replay_free(struct replay *r)
 static void blame_leave_circles(struct blame *blame)
 {
     double charged = 0.0;
+    if (blame->cyclic == 0) {
+        return;
+    }
     for (uint64_t i = 0; i < blame->count; i++) {
         charged += blame->list[i].direct + blame->list[i].indirect;
     }
-    if (blame->cyclic > 0) {
-        blame->unattributed = fmax(0.0, blame->total - charged);
-    }
+    blame->unattributed = fmax(0.0, blame->total - charged);
 }
 
 /* Join the results of the ledgers. All have the same estimate. */

@@ -23,13 +23,12 @@ static int agreement_share_error(int err, struct ictus_why *why)
     const int size = command_size();
     const int rank = command_rank();
     int first = err ? rank : size;
-    struct ictus_why own = {""};
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == size) {
         return ICTUS_OK;
     }
     if (first == rank && rank > 0) {
-        own = *why;
+        const struct ictus_why own = *why;
         (void)ictus_because(why, err, "rank %d: %.200s", rank, own.text);
     }
     MPI_Bcast(&err, 1, MPI_INT, first, MPI_COMM_WORLD);
