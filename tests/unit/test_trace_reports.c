@@ -280,7 +280,7 @@ static const char blamed[] =
     "'wait_s': 0, 'wait_high_s': 0}, {'type': 'wait-total', 'state': 'late-receiver-possible', "
     "'wait_s': 0.02}, {'type': 'wait-site', 'state': 'barrier', 'wait_s': 0.04, 'site': "
     "'a/b/MPI_Barrier'}, {'type': 'wait-site', 'state': 'barrier', 'wait_s': 0.06, 'site': "
-    "'main/a_function_of_a_long_name/MPI_Barrier'}, {'type': 'wait-site', 'state': 'nxn', "
+    "'main/a_fünction_of_a_long_name/MPI_Barrier'}, {'type': 'wait-site', 'state': 'nxn', "
     "'wait_s': 0.06, 'site': 'MPI_Allreduce'}, {'type': 'wait-cause', 'rank': 1, 'site': "
     "'x/y/z', 'direct_s': 0.1, 'indirect_s': 0.2, 'share': 0.75, 'share_low': 0.5, "
     "'share_high': 0.9, 'draws': 4, 'first_draws': 3}, {'type': 'wait-cause', 'rank': 0, "
@@ -302,7 +302,7 @@ static void waits_are_told_with_their_errors(void)
            "waiting                      0.4 s  20.0 % ± 7.5      decidable 87.5 %\n"
            "  late sender               0.25 s  12.5 %          \n"
            "    in the wrong order      0.05 s  at most 3.5 %   \n"
-           "  wait at barrier            0.1 s  ~5.0 % ± 2.5      a_function_of_a_long_name\n"
+           "  wait at barrier            0.1 s  ~5.0 % ± 2.5      a_fünction_o…/MPI_Barrier\n"
            "  wait at N×N               0.05 s  undecidable       MPI_Allreduce\n"
            "  late receiver, possibly: 0.02 s more\n"
            "caused by                             direct   passed on  of waiting\n"
@@ -310,7 +310,7 @@ static void waits_are_told_with_their_errors(void)
            "  rank 0  q                           0.01 s         0 s    1.0 % ± 0.0\n"
            "  The first of these is not certain to have caused most.\n"
            "  unattributed  0.1 s  (20.0 %)\n"
-           "critical path: rank 1 60 % ± 40; 70 % in a/b                 imb. 0.25 s\n"
+           "critical path: rank 1 60 % ± 40; 70 % in a/b, imb. 0.25 s\n"
            "collective                              time   skew        verdict\n"
            "  b                                      2 s   90 % ± 50   skew\n"
            "  a                                      1 s    0 % ± 0    mixed\n"
@@ -385,7 +385,7 @@ static void long_heads_are_broken(void)
            "a/directory/whose/name/is/long: 2 ranks, 2 nodes, 1 s; clock ±196 us (95 %),\n"
            "  from the trace\n"
            "waiting                        1 s  100.0 %           decidable 100.0 %\n"
-           "critical path: rank 5 50 % ± 0; 100 % in b/c                 imb. 0 s\n"
+           "critical path: rank 5 50 % ± 0; 100 % in b/c, imb. 0 s\n"
            "left out: 1 calls\n");
 }
 

@@ -61,20 +61,38 @@ static const char *state_words(const char *state)
     return state;
 }
 
-/* Cut to a width in characters ("×" is one character, of two bytes); returns what is left of it. */
-static int waits_text_put_cut(const char *name, int width)
+/* The number of characters, and where the one of this number begins ("×" is one, of two bytes). */
+static int text_length(const char *text)
 {
     int length = 0;
-    const char *end = name;
-    for (; *end; end++) {
-        const bool begins = ((unsigned char)*end & 0xC0) != 0x80;
-        if (begins && length == width - 1) {
-            break;
-        }
-        length += begins;
+    for (; *text; text++) {
+        length += ((unsigned char)*text & 0xC0) != 0x80;
     }
-    printf("%.*s", (int)(end - name), name);
-    return width - length;
+    return length;
+}
+
+static const char *text_at(const char *text, int number)
+{
+    while (*text && number > 0) {
+        text++;
+        number -= ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return text;
+}
+
+/* Print a name in less than a width of characters. The middle of a longer one gives way, since it
+ * ends with the line of a call. Returns what is left of the width. */
+static int waits_text_put_cut(const char *name, int width)
+{
+    const int length = text_length(name);
+    if (length < width) {
+        printf("%s", name);
+        return width - length;
+    }
+    const int begin = (width - 2) / 2;
+    printf("%.*s…%s", (int)(text_at(name, begin) - name), name,
+           text_at(name, length - (width - 2 - begin)));
+    return 1;
 }
 
 static void waits_text_put_padded(const char *name, int width)
@@ -319,8 +337,8 @@ static void waits_text_print_critical(const json_t *report)
                100 * text_number(rank, "share"),
                50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
                100 * text_number(site, "share"));
-        waits_text_put_padded(waits_text_short_site(member_text(site, "site")), 20);
-        printf("imb. %.2g s\n", text_number(site, "imbalance_s"));
+        (void)waits_text_put_cut(waits_text_short_site(member_text(site, "site")), 24);
+        printf(", imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
 
