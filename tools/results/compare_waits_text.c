@@ -55,6 +55,7 @@ static json_t *waits_change_object(const struct wait_changes *changes,
                                    const char *file)
 {
     const struct difference *d = &change->difference;
+    const bool judged = change->verdict != VERDICT_BARE;
     char text[400];
     waits_change_describe(change->members, text, sizeof text);
     json_t *object = json_pack(
@@ -63,10 +64,11 @@ static json_t *waits_change_object(const struct wait_changes *changes,
         "waiting", ictus_result_text(text), "wait_a_s",
         ictus_result_real(compare_waits_mean(changes, change, 0)), "wait_b_s",
         ictus_result_real(compare_waits_mean(changes, change, 1)), "difference_s",
-        ictus_result_real(d->value), "difference_low_s", ictus_result_real(d->low),
-        "difference_high_s", ictus_result_real(d->high), "p", ictus_result_real(d->p), "p_adjusted",
-        ictus_result_real(change->p_adjusted), "runs_a", (json_int_t)changes->runs[0], "runs_b",
-        (json_int_t)changes->runs[1], "verdict", verdict_words(change->verdict));
+        ictus_result_real(d->value), "difference_low_s", ictus_result_real(judged ? d->low : NAN),
+        "difference_high_s", ictus_result_real(judged ? d->high : NAN), "p",
+        ictus_result_real(d->p), "p_adjusted", ictus_result_real(change->p_adjusted), "runs_a",
+        (json_int_t)changes->runs[0], "runs_b", (json_int_t)changes->runs[1], "verdict",
+        verdict_words(change->verdict));
     (void)json_object_update(object, change->members);
     return object;
 }
