@@ -188,14 +188,26 @@ function inLines(text, room) {
     }, []).join('\n');
 }
 
+/** A text that is too wide loses its middle: its end may be the source line of a call. */
+function narrowed(text, room) {
+    const cut = (kept) => `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
+    let kept = text.length;
+    let shown = text;
+    while (kept > 2 && pencil.measureText(shown).width > room) {
+        kept -= 1;
+        shown = cut(kept);
+    }
+    return shown;
+}
+
 /** Names beside dots: those that are too long for a line have several smaller ones, since their ends differ. */
-function sideLabels(names, width) {
+export function sideLabels(names, width) {
     const room = Math.min(380, width * 0.4);
     const font = (size) => { pencil.font = `${size}px ${getComputedStyle(document.body).fontFamily}`; };
     font(12);
     const long = names.some((name) => pencil.measureText(name).width > room);
-    return { margin: 14, width: room, overflow: 'truncate', ...(long ? { fontSize: 10, lineHeight: 11,
-        formatter: (name) => { font(10); return inLines(name, room); } } : {}) };
+    return { margin: 14, width: room, ...(long ? { fontSize: 10, lineHeight: 11,
+        formatter: (name) => { font(10); return inLines(name, room).split('\n').map((line) => narrowed(line, room)).join('\n'); } } : {}) };
 }
 
 /** One dot with its interval a line: what a single size or process count leaves to show. */

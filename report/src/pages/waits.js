@@ -3,7 +3,7 @@
 import { axis, below, ChartCard } from '../chart.js';
 import { arrange, h, panels, select } from '../dom.js';
 import * as format from '../format.js';
-import { barOption, dotOption, tipTable } from '../lines.js';
+import { barOption, dotOption, sideLabels, tipTable } from '../lines.js';
 import { groupBy } from '../stats.js';
 import { DataTable } from '../table.js';
 import { inkOn } from '../ink.js';
@@ -90,7 +90,7 @@ function severity(rows, state) {
                 ['sign', cell.sure ? 'certain at 95 %' : 'undecidable']]) },
             xAxis: axis(colours, { type: 'category', name: 'rank', ...below, data: ranks.map(String) }),
             yAxis: axis(colours, { type: 'category', name: 'call site', data: names.map((n) => short(n)), inverse: true,
-                                   axisLabel: { width: Math.min(340, width * 0.38), overflow: 'truncate' } }),
+                                   axisLabel: sideLabels(names.map((n) => short(n)), width) }),
             visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
                          inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.seconds(high, 3), '0'] },
             series: [{ type: 'heatmap', label: { show: width / ranks.length > 60, fontSize: 11 },
