@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus waits: who waited for whom in a traced program, and how sure that is. */
 #include "main/command.h"
-#include "main/results.h"
 #include "main/shared_rows.h"
-#include "traces/keep_memory.h"
-#include "traces/lead.h"
+#include "traces/analysis.h"
 #include "traces/trace_text.h"
 
-#include <ictus/text.h>
 #include <ictus/waits.h>
 #include <stddef.h>
 
@@ -30,45 +27,28 @@ static const struct option_row rows[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-/* The least share that the waits may have. */
-static double waits_certain_share(const json_t *report)
-{
-    const json_t *whole = json_array_get(report, 0);
-    const double time = json_number_value(json_object_get(whole, "rank_time_s"));
-    return time > 0 ? json_number_value(json_object_get(whole, "wait_low_s")) / time : 0;
-}
-
-static int waits_run_report(const void *options, int word_count, char **words)
+/* Whether the least share that the waits may have is larger than is allowed. */
+static bool waits_exceed(const json_t *report, const void *options)
 {
     const struct waits_options *o = options;
-    struct ictus_why why = {""};
-    struct progress_watch watch;
-    json_t *report = NULL;
-    int err = ICTUS_OK;
-    if (word_count != 1) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive, by its directory or its anchor file");
-        return command_fail("waits", ICTUS_ERR_ARG, &why);
-    }
-    keep_memory();
-    if (lead_begin()) {
-        progress_watch_begin(&watch, &o->talk, "waits", word_count, words);
-        err = ictus_waits(words[0], &report, &why);
-        progress_watch_end(&watch);
-    }
-    lead_end();
-    err = results_agree(err, &why);
-    if (err) {
-        const int code = command_fail("waits", err, &why);
-        return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
-    }
-    const bool above = lead_agree(waits_certain_share(report) > o->fail_above);
-    const struct header_facts facts = {.command = "waits", .rows = rows, .options = options};
-    err = trace_text_put(&facts, o->format, o->output, report, &why);
-    if (err) {
-        return command_fail("waits", err, &why);
-    }
-    return above ? EXIT_BELOW : EXIT_OK;
+    const json_t *whole = json_array_get(report, 0);
+    const double time = json_number_value(json_object_get(whole, "rank_time_s"));
+    return time > 0 &&
+           json_number_value(json_object_get(whole, "wait_low_s")) / time > o->fail_above;
+}
+
+static int waits_run_analysis(const void *options, int word_count, char **words)
+{
+    const struct waits_options *o = options;
+    const struct analysis analysis = {
+        .facts = {.command = "waits", .rows = rows, .options = options},
+        .talk = &o->talk,
+        .format = o->format,
+        .output = o->output,
+        .find = ictus_waits,
+        .exceeds = waits_exceed,
+    };
+    return analysis_run(&analysis, word_count, words);
 }
 
 const struct command command_waits = {
@@ -81,5 +61,5 @@ const struct command command_waits = {
     .options = rows,
     .flags = USES_MPI | READS_FILES,
     .options_size = sizeof(struct waits_options),
-    .run = waits_run_report,
+    .run = waits_run_analysis,
 };
