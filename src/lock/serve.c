@@ -32,6 +32,10 @@ enum { SOCKETS = 2, PENDING = 1024 };
 static const int64_t pair_ns = 10000000;
 static const int64_t account_ns = 500000000;
 
+/* A pair of clock readings that leads further off than this (ns) is renewed. It may: a preemption
+ * between two readings looks the same. */
+static const int64_t moved_ns = 100000;
+
 /* Rate at which a served clock may drift from its line between two accounts. */
 static const double drift_most = 5e-4;
 
@@ -46,6 +50,7 @@ struct serving {
     int64_t account_at;
     struct stamp_socket sockets[SOCKETS];
     int families[SOCKETS];
+    bool set_meanwhile[SOCKETS]; /* CLOCK_REALTIME was, after datagrams came that wait here */
     uint64_t pending[SOCKETS][PENDING]; /* receive stamp of the answer with this number */
     int stampedcount;
     int signals, metrics_fd;
@@ -64,13 +69,36 @@ static void serve_say(const struct serving *s, const char *text)
     }
 }
 
-/* Renew the pair of raw and real time that converts stamps of CLOCK_REALTIME to raw time. */
+/*
+ * Renew the pair of raw and real time that converts stamps of CLOCK_REALTIME to raw time: if it is
+ * old, or if it no longer leads to what is read now. If somebody has set CLOCK_REALTIME since the
+ * last pair, nobody can tell from a stamp whether it is from before.
+ */
 static void serve_refresh_pair(struct serving *s)
 {
+    const int64_t real = ictusi_timebase_real_now();
     const int64_t now = ictusi_timebase_raw_now();
-    if (now - s->base.raw > pair_ns || !s->base.started) {
-        (void)ictusi_timebase_read(&s->base);
+    const bool moved = llabs(ictusi_timebase_raw(&s->base, real) - now) > moved_ns;
+    if (s->base.started && !moved && now - s->base.raw <= pair_ns) {
+        return;
     }
+    if (ictusi_timebase_read(&s->base) & TIMEBASE_STEPPED) {
+        for (int i = 0; i < SOCKETS; i++) {
+            s->set_meanwhile[i] = true;
+        }
+        memset(s->pending, 0, sizeof(s->pending)); /* their stamps do not count */
+    }
+}
+
+static bool serve_map_raw(const struct serving *s, int64_t raw, int64_t *served)
+{
+    struct ictus_lock_reading reading;
+    if (!s->lock || ictus_lock_map(s->lock, (struct ictus_time){raw}, &reading) ||
+        reading.state == ICTUS_LOCK_UNLOCKED) {
+        return false;
+    }
+    *served = reading.time.ns;
+    return true;
 }
 
 /*
@@ -81,18 +109,16 @@ static void serve_refresh_pair(struct serving *s)
  */
 static bool serve_read_served(const struct serving *s, int64_t real, int64_t *served)
 {
-    struct ictus_lock_reading reading;
-    const struct ictus_time raw = {ictusi_timebase_raw(&s->base, real)};
     *served = real;
-    if (s->options->system_clock) {
-        return true;
-    }
-    if (!s->lock || ictus_lock_map(s->lock, raw, &reading) ||
-        reading.state == ICTUS_LOCK_UNLOCKED) {
-        return false;
-    }
-    *served = reading.time.ns;
-    return true;
+    return s->options->system_clock ||
+           serve_map_raw(s, ictusi_timebase_raw(&s->base, real), served);
+}
+
+/* The served clock now: without CLOCK_REALTIME, which may be set at any time. */
+static bool serve_read_now(const struct serving *s, int64_t *served)
+{
+    *served = ictusi_timebase_real_now();
+    return s->options->system_clock || serve_map_raw(s, ictusi_timebase_raw_now(), served);
 }
 
 static void serve_set_unsynchronised(struct server_clock *clock)
@@ -178,10 +204,20 @@ static void serve_take_sent(struct serving *s, int which)
     uint32_t id = 0;
     while (ictusi_stamp_sent(&s->sockets[which], &id, &stamps) == ICTUS_OK) {
         int64_t sent = 0;
+        serve_refresh_pair(s);
         if (stamps.kernel && serve_read_served(s, stamps.kernel, &sent)) {
             ictusi_server_sent(&s->server, s->pending[which][id % PENDING], sent);
         }
     }
+}
+
+/* When a datagram came, by CLOCK_REALTIME. After that was set, it is when the datagram was read:
+ * too late, which a client takes for delay, but true. */
+static int64_t serve_came(const struct serving *s, int which, const struct stamps *stamps)
+{
+    return s->set_meanwhile[which] ? ictusi_timebase_real_now()
+           : stamps->kernel        ? stamps->kernel
+                                   : stamps->user;
 }
 
 /* Answer one request. All stamps must be from one clock, so there is no answer if that clock is
@@ -192,8 +228,7 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
     struct server_answer answer;
     int64_t received = 0, sending = 0, sent = 0;
     serve_refresh_pair(s);
-    const bool readable = serve_read_served(
-        s, datagram->stamps.kernel ? datagram->stamps.kernel : datagram->stamps.user, &received);
+    const bool readable = serve_read_served(s, serve_came(s, which, &datagram->stamps), &received);
     if (!readable) {
         serve_set_unsynchronised(&s->server.clock);
         s->account_at = 0; /* renew the account in the next turn */
@@ -204,8 +239,7 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
                                            .received_ns = received,
                                            .raw_ns = s->base.raw};
     ictusi_server_answer(&s->server, &request, &answer);
-    if (answer.length == 0 ||
-        serve_read_served(s, ictusi_timebase_real_now(), &sending) != readable) {
+    if (answer.length == 0 || serve_read_now(s, &sending) != readable) {
         return;
     }
     /*
@@ -216,7 +250,8 @@ static void serve_take_request(struct serving *s, int which, struct stamp_datagr
      */
     const uint32_t number = socket->sent;
     s->pending[which][number % PENDING] = readable ? answer.receive : 0;
-    ictusi_server_finish(&answer, sending);
+    /* Converted stamps are off by some microseconds while CLOCK_REALTIME is slewed. */
+    ictusi_server_finish(&answer, sending > received ? sending : received);
     (void)ictusi_stamp_send(socket, answer.bytes, answer.length, datagram, &sent);
     serve_take_sent(s, which);
 }
@@ -228,8 +263,11 @@ static void serve_take_requests(struct serving *s, int which)
     enum { BATCH = 64 };
     uint8_t bytes[PACKET_MAX];
     struct stamp_datagram datagram = {.bytes = bytes, .size = sizeof(bytes)};
-    for (int i = 0; i < BATCH && ictusi_stamp_receive(&s->sockets[which], &datagram) == ICTUS_OK;
-         i++) {
+    for (int i = 0; i < BATCH; i++) {
+        if (ictusi_stamp_receive(&s->sockets[which], &datagram) != ICTUS_OK) {
+            s->set_meanwhile[which] = false;
+            return;
+        }
         if (datagram.length <= datagram.size) {
             serve_take_request(s, which, &datagram);
         }
