@@ -15,6 +15,7 @@
 #include "main/study_base.h"
 #include "main/text_table.h"
 #include "main/word_list.h"
+#include "results/settings.h"
 
 #include <ictus/bench.h>
 #include <ictus/result.h>
@@ -515,7 +516,12 @@ static int matrix_judge_files(const struct matrix_options *o, int count, char **
                                           "quiet",         "progress", "verbose", NULL};
     int err = options_judge_only(options, o, judging, why);
     if (!err && command_rank() == 0) {
-        err = matrix_merge(&o->results, o->launch_spread, count, words, why);
+        json_t *settings = json_array();
+        err = matrix_merge(&o->results, o->launch_spread, count, words, settings, why);
+        if (!err && !o->talk.quiet) {
+            settings_tell("matrix", settings);
+        }
+        json_decref(settings);
     }
     return results_agree(err, why);
 }

@@ -3,6 +3,7 @@
 #include "bench/guideline_study.h"
 #include "main/member.h"
 #include "main/results.h"
+#include "results/settings.h"
 
 #include <ictus/error.h>
 #include <ictus/result.h>
@@ -19,7 +20,7 @@ static const char *const members[] = {"kind",      "operation", "bytes",
                                       "reduction", "scheme",    NULL};
 
 static int guideline_merge_add_file(const char *path, bool combined, json_t *guidelines,
-                                    struct ictus_why *why)
+                                    json_t *settings, struct ictus_why *why)
 {
     json_t *objects = NULL;
     json_t *object = NULL;
@@ -29,6 +30,7 @@ static int guideline_merge_add_file(const char *path, bool combined, json_t *gui
     if (err) {
         return err;
     }
+    settings_add(settings, path, objects);
     json_array_foreach(objects, i, object)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
@@ -147,7 +149,7 @@ static int guidelines_refuse_empty(const json_t *guidelines, struct ictus_why *w
 int guideline_after_read(const char *path, json_t **guidelines, struct ictus_why *why)
 {
     *guidelines = json_object();
-    const int err = guideline_merge_add_file(path, true, *guidelines, why);
+    const int err = guideline_merge_add_file(path, true, *guidelines, NULL, why);
     return err ? err : guidelines_refuse_empty(*guidelines, why) ? ICTUS_ERR_FORMAT : ICTUS_OK;
 }
 
@@ -169,10 +171,11 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
 {
     struct ictus_output *out = NULL;
     json_t *guidelines = json_object();
+    json_t *settings = json_array();
     int err = ICTUS_OK;
     *tally = (struct guideline_tally){0};
     for (int i = 0; i < count && !err; i++) {
-        err = guideline_merge_add_file(paths[i], false, guidelines, why);
+        err = guideline_merge_add_file(paths[i], false, guidelines, settings, why);
     }
     err = err ? err : guidelines_refuse_empty(guidelines, why);
     if (!err) {
@@ -190,6 +193,10 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     if (!err && closed) {
         err = ictus_because(why, closed, "the output could not be written completely");
     }
+    if (!err && !options->talk.quiet) {
+        settings_tell("guidelines", settings);
+    }
+    json_decref(settings);
     json_decref(guidelines);
     return err;
 }

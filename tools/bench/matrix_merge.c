@@ -4,6 +4,7 @@
 
 #include "bench/matrix_record.h"
 #include "main/member.h"
+#include "results/settings.h"
 
 #include <ictus/result.h>
 #include <ictus/text.h>
@@ -202,7 +203,7 @@ static bool cell_can_be_merged(const json_t *cell)
            member_number(cell, "ci95_high_s") > 0;
 }
 
-static int matrix_merge_add_file(json_t *matrices, int file, const char *path,
+static int matrix_merge_add_file(json_t *matrices, int file, const char *path, json_t *settings,
                                  struct ictus_why *why)
 {
     json_t *objects = NULL;
@@ -214,6 +215,7 @@ static int matrix_merge_add_file(json_t *matrices, int file, const char *path,
         return err;
     }
     size_t taken = 0;
+    settings_add(settings, path, objects);
     json_array_foreach(objects, i, object)
     {
         const bool cell = strcmp(member_text(object, "type"), "matrix") == 0 &&
@@ -257,12 +259,12 @@ static int matrix_merge_put_all(const json_t *matrices, const struct results_opt
 }
 
 int matrix_merge(const struct results_options *results, double assumed, int count, char **paths,
-                 struct ictus_why *why)
+                 json_t *settings, struct ictus_why *why)
 {
     json_t *matrices = json_object();
     int err = matrices ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (int i = 0; i < count && !err; i++) {
-        err = matrix_merge_add_file(matrices, i, paths[i], why);
+        err = matrix_merge_add_file(matrices, i, paths[i], settings, why);
     }
     err = err ? err : matrix_merge_put_all(matrices, results, assumed, count, why);
     json_decref(matrices);

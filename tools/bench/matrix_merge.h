@@ -9,10 +9,11 @@
 
 /*
  * Judge what the files of several launches hold, without measuring, and write it. assumed: the
- * spread between launches where there are fewer than five. Local. Errors: as of reading and
- * writing, ICTUS_ERR_FORMAT (the files hold no matrix that can be merged), ICTUS_ERR_NOMEM.
+ * spread between launches where there are fewer than five. settings: an array to which those of the
+ * launches are added. Local. Errors: as of reading and writing, ICTUS_ERR_FORMAT (the files hold no
+ * matrix that can be merged), ICTUS_ERR_NOMEM.
  */
 int matrix_merge(const struct results_options *results, double assumed, int count, char **paths,
-                 struct ictus_why *why);
+                 json_t *settings, struct ictus_why *why);
 
 #endif

@@ -6,6 +6,7 @@
 #include "main/shared_rows.h"
 #include "main/values.h"
 #include "results/experiments.h"
+#include "results/settings.h"
 
 #include <ictus/result.h>
 #include <ictus/text.h>
@@ -33,11 +34,15 @@ static const struct option_row rows[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-/* All objects of all files in one array; each has the number of its launch, from 1. */
-static int merge_read_launches(int count, char **words, bool quiet, json_t *all,
-                               json_int_t *launches, struct ictus_why *why)
+/* All objects of all files; each has the number of its launch, from 1. */
+struct merged {
+    json_t *all, *settings;
+    json_int_t launches;
+};
+
+static int merge_read_launches(int count, char **words, bool quiet, struct merged *merged,
+                               struct ictus_why *why)
 {
-    *launches = 0;
     for (int f = 0; f < count; f++) {
         json_t *objects = NULL;
         json_t *object = NULL;
@@ -50,17 +55,21 @@ static int merge_read_launches(int count, char **words, bool quiet, json_t *all,
         if (!quiet) {
             experiments_tell_skipped("merge", words[f], skipped);
         }
+        settings_add(merged->settings, words[f], objects);
         json_array_foreach(objects, i, object)
         {
             const char *type = json_string_value(json_object_get(object, "type"));
-            *launches += strcmp(type, "header") == 0;
-            if (json_object_set_new(object, "launch", json_integer(*launches)) ||
-                json_array_append(all, object)) {
+            merged->launches += strcmp(type, "header") == 0;
+            if (json_object_set_new(object, "launch", json_integer(merged->launches)) ||
+                json_array_append(merged->all, object)) {
                 json_decref(objects);
                 return ICTUS_ERR_NOMEM;
             }
         }
         json_decref(objects);
+    }
+    if (!quiet) {
+        settings_tell("merge", merged->settings);
     }
     return ICTUS_OK;
 }
@@ -186,7 +195,7 @@ static int merge_put_combined(FILE *file, json_t *all, json_int_t launches, stru
     return err;
 }
 
-static int merge_write(const struct merge_options *options, json_t *all, json_int_t launches,
+static int merge_write(const struct merge_options *options, const struct merged *merged,
                        struct ictus_why *why)
 {
     struct output output;
@@ -194,8 +203,8 @@ static int merge_write(const struct merge_options *options, json_t *all, json_in
     if (err) {
         return err;
     }
-    err = options->combine ? merge_put_combined(output.stream, all, launches, why)
-                           : merge_put_side_by_side(output.stream, all);
+    err = options->combine ? merge_put_combined(output.stream, merged->all, merged->launches, why)
+                           : merge_put_side_by_side(output.stream, merged->all);
     return output_close(&output, err, why);
 }
 
@@ -203,8 +212,7 @@ static int merge_command(const void *given, int word_count, char **words)
 {
     const struct merge_options *options = given;
     struct ictus_why why = {""};
-    json_int_t launches = 0;
-    json_t *all = json_array();
+    struct merged merged = {.all = json_array(), .settings = json_array()};
     int err = ICTUS_OK;
     if (word_count < 1 || !options->output) {
         err = ictus_because(&why, ICTUS_ERR_ARG,
@@ -213,11 +221,12 @@ static int merge_command(const void *given, int word_count, char **words)
     if (!err) {
         struct progress_watch watch;
         progress_watch_begin(&watch, &options->talk, "merge", word_count, words);
-        err = merge_read_launches(word_count, words, options->talk.quiet, all, &launches, &why);
-        err = err ? err : merge_write(options, all, launches, &why);
+        err = merge_read_launches(word_count, words, options->talk.quiet, &merged, &why);
+        err = err ? err : merge_write(options, &merged, &why);
         progress_watch_end(&watch);
     }
-    json_decref(all);
+    json_decref(merged.all);
+    json_decref(merged.settings);
     return err ? command_fail("merge", err, &why) : EXIT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "main/shared_rows.h"
 #include "main/text_table.h"
 #include "results/experiments.h"
+#include "results/settings.h"
 #include "results/tune.h"
 #include "results/tune_arrival.h"
 
@@ -61,10 +62,11 @@ enum {
     MOCKUP_BYTES = 400
 };
 
-/* What was read: all objects, and which files were simulated, by their clocks. */
+/* What was read: all objects, which files were simulated, by their clocks, and the settings. */
 struct reading {
     json_t *all;
     json_t *simulated; /* the first file of each clock, by the clock's specification */
+    json_t *settings;  /* of the launches */
 };
 
 /*
@@ -111,12 +113,16 @@ static int tune_read_all(int count, char **words, bool quiet, struct reading *re
         if (!quiet) {
             experiments_tell_skipped("tune", words[i], skipped);
         }
+        settings_add(reading->settings, words[i], objects);
         tune_number_launches(objects, file_launch(reading, objects, i));
         const int failed = json_array_extend(reading->all, objects);
         json_decref(objects);
         if (failed) {
             return ICTUS_ERR_NOMEM;
         }
+    }
+    if (!quiet) {
+        settings_tell("tune", reading->settings);
     }
     return ICTUS_OK;
 }
@@ -397,7 +403,7 @@ static int tune_command(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     struct choice choice = {.winners = {.list = NULL}};
     struct progress_watch watch;
-    struct reading reading = {json_array(), json_object()};
+    struct reading reading = {json_array(), json_object(), json_array()};
     int err = tune_check(options, word_count, words, &why);
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
@@ -424,6 +430,7 @@ static int tune_command(const void *given, int word_count, char **words)
     regret_table_free(&choice.regrets);
     json_decref(reading.all);
     json_decref(reading.simulated);
+    json_decref(reading.settings);
     return err ? command_fail("tune", err, &why) : EXIT_OK;
 }
 
