@@ -18,7 +18,8 @@ enum {
     MANY = 400,       /* with this many exchanges, FOLDS_MAX folds are large enough */
     SAMPLES_MIN = 16, /* with fewer, a fold would have fewer than 4 */
     BLOCKS_MIN = 3,   /* a line through fewer blocks has no residuals */
-    GUARD_BASE = 2,   /* at most GUARD_BASE + n / GUARD_SHARE outliers are dropped */
+    TENTH = 10,     /* a fold of fewer exchanges has nothing but its shortest in the lowest tenth */
+    GUARD_BASE = 2, /* at most GUARD_BASE + n / GUARD_SHARE outliers are dropped */
     GUARD_SHARE = 200,
     GUARD_SPAN_MIN = 15, /* minimum number of order statistics in the span of comparison */
     LEAST_RATIO = 4,     /* ratio between the numbers m of delays that are tried */
@@ -44,6 +45,8 @@ static const double choice_excess = 1.1;
 /* The rounding of three stamps to whole ns leaves this, however many exchanges are averaged. */
 static const double rounding_var = 1.0 / 12.0;
 static const double rounding_sd = 0.29;
+/* The hull's line touches several exchanges: those are as fast as the fastest, but for rounding. */
+static const double touching = 1e-6;
 static const size_t block_sizes[ADAPTIVE_CHOICES] = {0, 4, 16, 64, 0};
 
 /* Buffers and tables of one estimation. */
@@ -105,7 +108,7 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
      * vanishing if a coarse clock makes all of these equal. Beyond z = 6 a weight would be below
      * 3e-16 of the largest one.
      */
-    const double scale = rtt[n / 10] - shortest + 1.0;
+    const double scale = rtt[n / TENTH] - shortest + 1.0;
     for (size_t i = 0; i < n; i++) {
         const double z = (b->upper[i] - b->lower[i] - shortest) / scale;
         w[i] = z < 6.0 ? exp(-z * z) : 0.0;
@@ -208,7 +211,7 @@ static double tail_power(const struct bounds *b, double slope, double *scratch)
         int count = 0;
         for (size_t i = 1; i + 1 < k; i++) {
             const double part = (scratch[i] - scratch[0]) / span;
-            if (part > 0.0) {
+            if (part > touching) {
                 sum -= log(part);
                 count++;
             }
@@ -240,6 +243,9 @@ static double slope_error(struct work *w, int which)
     const struct bounds *from = which == ADAPTIVE_WEIGHTED ? &w->all : &w->guarded;
     if (block_sizes[which] && from->n / w->folds / block_sizes[which] < BLOCKS_MIN) {
         return INFINITY;
+    }
+    if (which == ADAPTIVE_WEIGHTED && from->n / w->folds < TENTH) {
+        return INFINITY; /* a single exchange has all the weight, and no slope: no scatter either */
     }
     double slopes[FOLDS_MAX];
     for (size_t j = 0; j < w->folds; j++) {

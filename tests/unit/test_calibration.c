@@ -6,6 +6,7 @@
  * that are not shared at all.
  */
 #include "core/calibration.h"
+#include "core/fit.h"
 #include "core/mesh.h"
 #include "core/mesh_plan.h"
 #include "core/random.h"
@@ -385,6 +386,114 @@ static void lines_are_as_sure_as_they_say(void)
     CHECK_OF_TRIALS(covered >= TRIALS * 9 / 10);
 }
 
+/*
+ * A series of readings of a clock that goes half a nanosecond per tick, by hand. Three kinds of
+ * brackets take turns; the widest ones, in which the clock was read too late, do not count.
+ */
+static void series_are_by_hand(void)
+{
+    struct calibration_reading r[N];
+    struct calibration_point point,
+        earlier = {.ticks = 1000, .clock = 500, .frac = 0.5, .sigma_ns = 3.0};
+    for (int wiggle = 0; wiggle < 2; wiggle++) {
+        double moved = 0.0, count = 0.0, square = 0.0;
+        for (int i = 0; i < N; i++) {
+            const int width = i == 100 ? 16 : i % 8 < 3 ? 20 : i % 8 < 5 ? 28 : 40;
+            const int off = width == 40 ? 50 : !wiggle ? 0 : i % 8 == 0 ? 1 : i % 8 == 1 ? -1 : 0;
+            r[i] = (struct calibration_reading){1000000 + 200 * i,
+                                                7 + 500000 + 100 * i + width / 4 + off,
+                                                1000000 + 200 * i + width};
+            if (width < 40) {
+                count += 1.0;
+                moved += fabs(100.0 * (i - 100) + width / 4.0);
+                square += off * off;
+            }
+        }
+        REQUIRE(!ictusi_calibration_point(r, NULL, &point));
+        CHECK(point.ticks == r[100].before);
+        CHECK(point.ns_per_tick == 0.5);
+        CHECK_NEAR(point.bracket_ns, 8.0, 0.01);
+        CHECK(point.rate_sigma == INFINITY);
+        CHECK_NEAR((double)(point.clock - r[100].clock) + point.frac, -4.0, 1e-9);
+        CHECK(fabs(point.frac) <= 0.5);
+        CHECK_NEAR(point.sigma_ns, hypot(hypot(sqrt(square) / count, 0.1), 1e-3 * moved / count),
+                   1e-9);
+        REQUIRE(!ictusi_calibration_point(r, &earlier, &point));
+        const double ns = (double)(point.clock - 500) + point.frac - 0.5;
+        CHECK_NEAR(point.ns_per_tick, ns / (double)(r[100].before - 1000), 1e-7);
+        CHECK_NEAR(point.rate_sigma, (3.0 + point.sigma_ns) / ns + 1e-6, 3e-7);
+    }
+    /* Half of the readings show a clock that moves; fewer are a clock too coarse for this. */
+    for (int i = 0; i < N; i++) {
+        r[i] = (struct calibration_reading){200 * i, 100 * (i < N / 2 - 1 ? i : N / 2 - 1),
+                                            200 * i + 10};
+    }
+    CHECK(ictusi_calibration_point(r, NULL, &point) == ICTUS_OK);
+    r[N / 2 - 1].clock = r[N / 2 - 2].clock + 100; /* as the rest */
+    for (int i = N / 2 - 1; i < N; i++) {
+        r[i].clock = r[N / 2 - 2].clock;
+    }
+    CHECK(ictusi_calibration_point(r, NULL, &point) == ICTUS_ERR_SAMPLES);
+}
+
+/* A pair whose counter says 1000.25 ns, give or take 3, and messages that leave [low, high]. */
+static bool edge_replaced(double low, double high, double sigma_ns, struct mesh_edge *edge)
+{
+    const int64_t far = 1700000000000000000;
+    const struct stamp stamps[2] = {{far - 50, far - 50 + 1000 + (int64_t)high, far + 1000000},
+                                    {far - 1000000, far - 20 + 1000 + (int64_t)low, far - 20}};
+    const struct calibration_point client = {.ticks = 500,
+                                             .clock = far,
+                                             .frac = 0.5,
+                                             .sigma_ns = 3.0,
+                                             .bracket_ns = 40.0},
+                                   server = {.ticks = 100,
+                                             .clock = far + 800,
+                                             .frac = 0.75,
+                                             .sigma_ns = 4.0,
+                                             .bracket_ns = 60.0,
+                                             .ns_per_tick = 0.5,
+                                             .rate_sigma = 0.06};
+    const struct calibration_burst burst = {stamps, 2, {client, server}};
+    *edge = (struct mesh_edge){.server = 1,
+                               .at = far - 77,
+                               .offset = 5,
+                               .half_width_ns = 1e4,
+                               .sigma_ns = sigma_ns,
+                               .rtt_ns = 900.0};
+    return ictusi_calibration_replace(&burst, 1, edge);
+}
+
+/* sigma: 3 and 4 ns, and 200 ns of gap at 6 %: 13 ns in all; five of them and 2 ns are allowed. */
+static void counters_are_by_hand(void)
+{
+    struct mesh_edge edge;
+    REQUIRE(edge_replaced(-400.0, 700.0, 100.0, &edge));
+    CHECK(edge.at == 1700000000000000000 && edge.offset == 1000);
+    CHECK_NEAR(edge.frac, 0.25, 1e-9);
+    CHECK_NEAR(edge.sigma_ns, 13.0, 1e-9);
+    CHECK_NEAR(edge.path_ns, 1.0, 1e-9);
+    CHECK_NEAR(edge.half_width_ns, 700.0 - 0.25, 0.1);
+    CHECK(edge.rtt_ns == 900.0);
+    REQUIRE(edge_replaced(-700.0, 400.0, 100.0, &edge));
+    CHECK_NEAR(edge.half_width_ns, 700.0 + 0.25, 0.1);
+    /* What is proven by messages is left by no offset. */
+    REQUIRE(edge_replaced(67.0, 700.0, 100.0, &edge));
+    CHECK_NEAR(edge.frac, 67.0, 0.1);
+    CHECK(!edge_replaced(68.0, 700.0, 100.0, &edge));
+    CHECK(edge.offset == 5 && edge.half_width_ns == 1e4 && edge.sigma_ns == 100.0);
+    REQUIRE(edge_replaced(-700.0, -66.0, 100.0, &edge));
+    CHECK_NEAR(edge.frac, -66.0, 0.1);
+    CHECK(!edge_replaced(-700.0, -67.0, 100.0, &edge));
+    /* Messages that are more certain stay: 13 ns against sigma and the path's usual asymmetry. */
+    const double asymmetry = ICTUSI_ASYMMETRY_PER_RTT * 900.0;
+    const double even = sqrt(fmax(13.0 * 13.0 + 1.0 - asymmetry * asymmetry, 0.0));
+    if (even > 1.0) {
+        CHECK(edge_replaced(-400.0, 400.0, even + 0.1, &edge));
+        CHECK(!edge_replaced(-400.0, 400.0, even - 0.1, &edge));
+    }
+}
+
 int main(void)
 {
     offsets_come_from_the_counter();
@@ -394,5 +503,7 @@ int main(void)
     the_better_one_is_used();
     unusable_series_are_refused();
     lines_are_as_sure_as_they_say();
+    series_are_by_hand();
+    counters_are_by_hand();
     return check_result();
 }
