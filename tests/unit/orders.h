@@ -169,4 +169,56 @@ static void model_start(const void *memory, enum weakness weakness)
     model.at_work = &model.writer;
 }
 
+/* What a run of the reader shows: the number of what was written, 0 if nothing yet, or one of
+ * these. */
+enum { ORDERS_TORN = -1 /* parts of several */, ORDERS_LEFT = -2 /* a run that is not followed */ };
+
+/* A writer, which writes a memory `written` times, and a reader of it. */
+struct orders {
+    const void *memory;
+    void (*write)(int k); /* k: 1 and so on */
+    int (*read)(void);
+    int written;
+};
+
+/*
+ * @return whether a run of the reader shows something torn; the search ends at the first one. What
+ * the runs show is set in seen.
+ */
+static bool orders_tear(const struct orders *o, enum weakness weakness, bool *seen)
+{
+    int shown = 0;
+    model_start(o->memory, weakness);
+    for (int k = 1; k <= o->written; k++) {
+        o->write(k);
+    }
+    model.at_work = &model.reader;
+    do {
+        shown = o->read();
+        REQUIRE(shown <= o->written);
+        if (shown >= 0) {
+            seen[shown] = true;
+        }
+    } while (shown != ORDERS_TORN && model_next());
+    return shown == ORDERS_TORN;
+}
+
+/*
+ * No run shows something torn, and all that was written is seen. Each part from `needed` on, in the
+ * order of enum weakness, is needed: without it some run shows something torn, or this test could
+ * not fail.
+ */
+static void orders_judge(const struct orders *o, enum weakness needed)
+{
+    bool seen[MESSAGES] = {false};
+    REQUIRE(o->written < MESSAGES);
+    CHECK(!orders_tear(o, WHOLE, seen));
+    for (int k = 0; k <= o->written; k++) {
+        CHECK(seen[k]);
+    }
+    for (; needed <= NO_ACQUIRE; needed++) {
+        CHECK(orders_tear(o, needed, seen));
+    }
+}
+
 #endif

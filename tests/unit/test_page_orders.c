@@ -26,47 +26,23 @@ enum { PUBLISHED = 3 }; /* so that one slot is written again */
 
 static struct page page_memory;
 
-/*
- * @return the number of runs that end with words of different slots, or with an older slot the
- * second time; the search ends at the first one
- */
-static int count_torn(enum weakness weakness, bool seen[PUBLISHED + 1])
+static void publish_words(int k)
 {
-    int torn = 0;
-    model_start(&page_memory, weakness);
-    for (uint64_t k = 1; k <= PUBLISHED; k++) {
-        const uint64_t words[2] = {k, k};
-        page_turn(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words, sizeof(words));
-    }
-    model.at_work = &model.reader;
-    do {
-        uint64_t words[2][2] = {{0, 0}, {0, 0}};
-        for (int i = 0; i < 2; i++) {
-            if (!reader_copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
-                words[i][0] = words[i][1] = 0; /* not written yet */
-            }
-        }
-        const bool whole = words[0][0] == words[0][1] && words[1][0] == words[1][1];
-        torn += !whole || words[1][0] < words[0][0];
-        if (whole) {
-            seen[words[0][0]] = true;
-        }
-    } while (torn == 0 && model_next());
-    return torn;
+    const uint64_t words[2] = {(uint64_t)k, (uint64_t)k};
+    page_turn(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words, sizeof(words));
 }
 
-static void copies_are_whole(void)
+/* Words of different slots, or of an older slot the second time, are torn. */
+static int copied_words(void)
 {
-    bool seen[PUBLISHED + 1] = {false};
-    CHECK(count_torn(WHOLE, seen) == 0);
-    for (int k = 0; k <= PUBLISHED; k++) {
-        CHECK(seen[k]);
+    uint64_t words[2][2] = {{0, 0}, {0, 0}};
+    for (int i = 0; i < 2; i++) {
+        if (!reader_copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
+            words[i][0] = words[i][1] = 0; /* not written yet */
+        }
     }
-    /* Each part is needed; otherwise this test could not fail. */
-    CHECK(count_torn(NO_WRITERS_FENCE, seen) > 0);
-    CHECK(count_torn(NO_READERS_FENCE, seen) > 0);
-    CHECK(count_torn(NO_RELEASE, seen) > 0);
-    CHECK(count_torn(NO_ACQUIRE, seen) > 0);
+    const bool whole = words[0][0] == words[0][1] && words[1][0] == words[1][1];
+    return whole && words[1][0] >= words[0][0] ? (int)words[0][0] : ORDERS_TORN;
 }
 
 static void publish_clock(int k)
@@ -82,57 +58,33 @@ static void publish_clock(int k)
     ictusi_page_publish(&writer, &clock);
 }
 
-/* A reading belongs entirely to one clock. @return 0 if there was none yet; -1: torn */
+/* A reading belongs entirely to one clock. @return 0 if there was none yet */
 static int reading_clock(int code, const struct ictus_lock_reading *reading)
 {
     if (code != ICTUS_OK) {
-        return code == ICTUS_ERR_SAMPLES ? 0 : -1;
+        return code == ICTUS_ERR_SAMPLES ? 0 : ORDERS_TORN;
     }
     const int k = (int)reading->epoch;
     const bool whole =
         k >= 1 && k <= PUBLISHED && reading->time.ns == (int64_t)k * ICTUS_NS_PER_S + 5 &&
         fabs(reading->bound_ns - 1000.0 * k) < 1.0 && fabs(reading->sigma_ns - 10.0 * k) < 1.0 &&
         reading->state == ICTUS_LOCK_LOCKED;
-    return whole ? k : -1;
+    return whole ? k : ORDERS_TORN;
 }
 
-static int count_torn_readings(enum weakness weakness, bool seen[PUBLISHED + 1])
+static int mapped_clock(void)
 {
-    int torn = 0;
-    model_start(&page_memory, weakness);
-    for (int k = 1; k <= PUBLISHED; k++) {
-        publish_clock(k);
-    }
-    model.at_work = &model.reader;
     const struct ictus_lock lock = {.page = &page_memory, .fd = -1};
-    do {
-        struct ictus_lock_reading reading;
-        const int code = ictus_lock_map(&lock, (struct ictus_time){1005}, &reading);
-        const int k = reading_clock(code, &reading);
-        torn += k < 0;
-        if (k >= 0) {
-            seen[k] = true;
-        }
-    } while (torn == 0 && model_next());
-    return torn;
-}
-
-static void readings_are_whole(void)
-{
-    bool seen[PUBLISHED + 1] = {false};
-    CHECK(count_torn_readings(WHOLE, seen) == 0);
-    for (int k = 0; k <= PUBLISHED; k++) {
-        CHECK(seen[k]);
-    }
-    CHECK(count_torn_readings(NO_WRITERS_FENCE, seen) > 0);
-    CHECK(count_torn_readings(NO_READERS_FENCE, seen) > 0);
-    CHECK(count_torn_readings(NO_RELEASE, seen) > 0);
-    CHECK(count_torn_readings(NO_ACQUIRE, seen) > 0);
+    struct ictus_lock_reading reading;
+    const int code = ictus_lock_map(&lock, (struct ictus_time){1005}, &reading);
+    return reading_clock(code, &reading);
 }
 
 int main(void)
 {
-    copies_are_whole();
-    readings_are_whole();
+    const struct orders copies = {&page_memory, publish_words, copied_words, PUBLISHED};
+    const struct orders readings = {&page_memory, publish_clock, mapped_clock, PUBLISHED};
+    orders_judge(&copies, NO_WRITERS_FENCE);
+    orders_judge(&readings, NO_WRITERS_FENCE);
     return check_result();
 }
