@@ -55,8 +55,8 @@ struct ictus_arrivals {
     double duration_s;    /**< median from the last arrival to the last exit */
     double error_ns;      /**< half of the 95 % interval of an offset; median over the instances */
     double spread_ns;     /**< largest offset of an instance; median over the instances */
-    double persistence;   /**< share of the variance of the offsets that lies between ranks: 0:
-                               random order, 1: always the same order */
+    double persistence;   /**< share of the variance of the offsets, none above spread_ns, that lies
+                               between ranks: 0: random order, 1: always the same order */
     struct ictus_arrival_rank *rank; /**< by rank; owned by the pattern */
     int64_t recorded;                /**< rows of the table; 0: only the summary */
     int64_t *offsets_ns;             /**< recorded x ranks values, in the order of the calls;

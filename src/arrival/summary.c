@@ -2,7 +2,10 @@
 /*
  * Statistics of a table of offsets. With x the offset of rank r in instance i, y = x - mean over
  * the ranks of i is its place among the others, independent of how early the very first one came.
- * Over the n instances, y has mean m_r and variance s_r². The variance of m between ranks is
+ * The persistence is that of z, which is y, but in instances that are further apart than the median
+ * one scaled so that they are as far apart as that: otherwise, one process that the system has
+ * suspended for some milliseconds in a thousand calls would decide alone. Over the n instances, z
+ * has mean m_r and variance s_r². The variance of m between ranks is
  *
  *     B = sum m_r² / (p - 1) - mean(s_r²) / n,     W = mean(s_r²)
  *
@@ -13,13 +16,22 @@
 #include <ictus/arrivals.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Work space of one summary: n values each. */
 struct scratch {
     double *centre; /* the mean offset of each instance */
+    double *share;  /* the factor from y to z of each instance; its spread before that is known */
     double *values;
 };
+
+static void summary_scratch_free(struct scratch *s)
+{
+    free(s->centre);
+    free(s->share);
+    free(s->values);
+}
 
 static void summary_sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
 {
@@ -54,9 +66,9 @@ static double summary_lag_one(const double *y, size_t n, double mean, const int6
 }
 
 /*
- * One rank's statistics. Persistence and correlation are those of y, its place among the others.
- * Mean, standard deviation and quantiles are those of the offset x itself, which a replay sets.
- * Adds to the sums of squares from which the persistence is computed.
+ * One rank's statistics. The correlation is that of y, its place among the others, and persistence
+ * that of z. Mean, standard deviation and quantiles are those of the offset x itself, which a
+ * replay sets. Adds to the sums of squares from which the persistence is computed.
  */
 static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s,
                                    double *between, double *within)
@@ -66,11 +78,15 @@ static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scrat
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
     }
+    rank->autocorrelation =
+        summary_lag_one(s->values, n, ictusi_stats_mean(s->values, n), a->calls);
+    for (size_t i = 0; i < n; i++) {
+        s->values[i] *= s->share[i];
+    }
     const double mean = ictusi_stats_mean(s->values, n);
     const double sd = ictusi_stats_sd(s->values, n);
     *between += mean * mean;
     *within += sd * sd;
-    rank->autocorrelation = summary_lag_one(s->values, n, mean, a->calls);
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r];
     }
@@ -80,8 +96,8 @@ static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scrat
 }
 
 /*
- * Count who was last; several ranks that arrive at the same instant share the count. Also fills in
- * the centres and spreads.
+ * Count who was last; several ranks that arrive at the same instant share the count. Also finds the
+ * spread, and fills in the centres and shares.
  */
 static void summary_summarize_rows(struct ictus_arrivals *a, struct scratch *s)
 {
@@ -102,10 +118,17 @@ static void summary_summarize_rows(struct ictus_arrivals *a, struct scratch *s)
             a->rank[r].last += row[r] == most ? 1.0 / last / (double)a->recorded : 0;
         }
         s->centre[i] = sum / a->ranks;
+        s->share[i] = (double)most;
         s->values[i] = (double)most;
     }
     for (int r = 0; r < a->ranks; r++) {
         a->rank[r].last = fmin(1, a->rank[r].last);
+    }
+    ictusi_stats_sort(s->values, (size_t)a->recorded);
+    a->spread_ns = ictusi_stats_quantile(s->values, (size_t)a->recorded, 0.5);
+    for (int64_t i = 0; i < a->recorded; i++) {
+        const bool beyond = a->spread_ns > 0 && s->share[i] > a->spread_ns;
+        s->share[i] = beyond ? a->spread_ns / s->share[i] : 1;
     }
 }
 
@@ -128,17 +151,15 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     if (n == 0) {
         return ICTUS_OK;
     }
-    struct scratch s = {calloc(n, sizeof *s.centre), calloc(n, sizeof *s.values)};
-    if (!s.centre || !s.values) {
-        free(s.centre);
-        free(s.values);
+    struct scratch s = {calloc(n, sizeof *s.centre), calloc(n, sizeof *s.share),
+                        calloc(n, sizeof *s.values)};
+    if (!s.centre || !s.share || !s.values) {
+        summary_scratch_free(&s);
         return ICTUS_ERR_NOMEM;
     }
     double between = 0;
     double within = 0;
     summary_summarize_rows(a, &s);
-    ictusi_stats_sort(s.values, n);
-    a->spread_ns = ictusi_stats_quantile(s.values, n, 0.5);
     for (int r = 0; r < a->ranks; r++) {
         summary_summarize_rank(a, r, &s, &between, &within);
     }
@@ -153,7 +174,6 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     a->error_ns = isnan(error) ? a->error_ns : error;
     const double duration = summary_known_median(s.values, a->durations_s, n);
     a->duration_s = isnan(duration) ? a->duration_s : duration;
-    free(s.centre);
-    free(s.values);
+    summary_scratch_free(&s);
     return ICTUS_OK;
 }
