@@ -203,18 +203,23 @@ static void arrivals_print_replay(const struct ictus_arrivals *a, const char *fi
     printf("\n");
 }
 
+static int arrivals_open_output(const struct arrivals_options *o, struct ictus_output **out,
+                                struct ictus_why *why)
+{
+    const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
+    return results_open(&o->results, NULL, header_create(&facts), out, why);
+}
+
 /*
  * On a terminal a table, whose columns are as wide as all rows need; in other formats a row for
  * each object, as it comes, so that --follow can be read by a program.
  */
 static int arrivals_put_list(const struct arrivals_options *o,
-                             const struct ictus_arrivals_list *list, struct ictus_why *why)
+                             const struct ictus_arrivals_list *list, struct ictus_output *out)
 {
-    const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
     const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
-    struct ictus_output *out = NULL;
     struct text_table table;
-    int err = results_open(&o->results, NULL, header_create(&facts), &out, why);
+    int err = ICTUS_OK;
     arrivals_put_titles(&table);
     for (size_t i = 0; i < list->count && !err; i++) {
         char text[40];
@@ -232,25 +237,34 @@ static int arrivals_put_list(const struct arrivals_options *o,
         err = text_table_print(&table, "", stdout);
     }
     text_table_fini(&table);
-    return results_close(out, o->results.file, err, why);
+    return err;
+}
+
+/* The site that was asked for, or else the first; NULL: there is no such site. */
+static const struct ictus_arrivals *arrivals_choose_site(const struct arrivals_options *o,
+                                                         const struct ictus_arrivals_list *list,
+                                                         struct ictus_why *why)
+{
+    return o->site ? ictus_arrivals_find(list, o->site, why) : &list->at[0];
 }
 
 static int arrivals_put_all(const struct arrivals_options *o,
                             const struct ictus_arrivals_list *list, const char *word,
                             struct ictus_why *why)
 {
-    const struct ictus_arrivals *one = o->site ? ictus_arrivals_find(list, o->site, why) : NULL;
-    if (o->site && !one) {
+    const struct ictus_arrivals *one = arrivals_choose_site(o, list, why);
+    struct ictus_output *out = NULL;
+    if (!one) {
         return ICTUS_ERR_ARG;
     }
-    int err = arrivals_put_list(o, list, why);
+    int err = arrivals_open_output(o, &out, why);
+    err = err ? err : arrivals_put_list(o, list, out);
+    err = results_close(out, o->results.file, err, why);
     if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
-        err = one ? arrivals_print_ranks(one) : ICTUS_OK;
-        if (one || list->count > 0) {
-            arrivals_print_replay(one ? one : &list->at[0], o->results.file ? o->results.file
-                                                            : arrivals_is_archive(word) ? NULL
-                                                                                        : word);
-        }
+        err = o->site ? arrivals_print_ranks(one) : ICTUS_OK;
+        arrivals_print_replay(one, o->results.file             ? o->results.file
+                                   : arrivals_is_archive(word) ? NULL
+                                                               : word);
     }
     return err;
 }
@@ -344,24 +358,33 @@ static int arrivals_read_patterns(const struct arrivals_options *o, const char *
     return err;
 }
 
-/* One table of what happened last, and who is late where most time is lost. */
+/*
+ * One table of what happened last, and who is late at the site that was asked for, or where most
+ * time is lost. The output is opened with the first table and kept, so that there is one header.
+ */
 static int arrivals_follow_show(const struct arrivals_options *o,
-                                const struct ictus_arrivals_list *list, struct ictus_why *why)
+                                const struct ictus_arrivals_list *list, struct ictus_output **out,
+                                struct ictus_why *why)
 {
     const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
+    const struct ictus_arrivals *one = arrivals_choose_site(o, list, why);
     char now[16];
     const time_t seconds = time(NULL);
     struct tm parts;
+    int err = one ? ICTUS_OK : ICTUS_ERR_ARG;
+    if (!err && !*out) {
+        err = arrivals_open_output(o, out, why);
+    }
     (void)strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &parts));
-    if (as_text) {
+    if (!err && as_text) {
         printf("%s# %s, the latest calls\n", isatty(STDOUT_FILENO) ? "\033[H\033[J" : "", now);
     }
-    const int err = arrivals_put_list(o, list, why);
-    if (!err && as_text && ictus_arrivals_signal(&list->at[0], NULL) == ICTUS_OK) {
+    err = err ? err : arrivals_put_list(o, list, *out);
+    if (!err && as_text && ictus_arrivals_signal(one, NULL) == ICTUS_OK) {
         char latest[40];
-        arrivals_describe_latest(&list->at[0], latest, sizeof latest);
-        printf("straggler now: rank %s of %s at %s, %.3f us after the first\n\n", latest,
-               list->at[0].comm, list->at[0].site, 1e-3 * list->at[0].spread_ns);
+        arrivals_describe_latest(one, latest, sizeof latest);
+        printf("straggler now: rank %s of %s at %s, %.3f us after the first\n\n", latest, one->comm,
+               one->site, 1e-3 * one->spread_ns);
     }
     (void)fflush(stdout);
     return err;
@@ -397,6 +420,7 @@ static int arrivals_follow_job(const struct arrivals_options *o, const char *dir
     char path[4352];
     struct ictus_tallies *tallies = NULL;
     struct ictus_tallies_state state = {.stage = ICTUS_TALLIES_RUNNING};
+    struct ictus_output *out = NULL;
     if (o->results.file) {
         return ictus_because(why, ICTUS_ERR_ARG,
                              "--follow writes no file; write one without it, with -o alone");
@@ -416,7 +440,7 @@ static int arrivals_follow_job(const struct arrivals_options *o, const char *dir
         if (!err && state.stage == ICTUS_TALLIES_KILLED) {
             err = arrivals_follow_killed(directory, &state, began, why);
         } else if (!err && list.count > 0) {
-            err = arrivals_follow_show(o, &list, why);
+            err = arrivals_follow_show(o, &list, &out, why);
         }
         began = true;
         ictus_arrivals_list_free(&list);
@@ -426,7 +450,7 @@ static int arrivals_follow_job(const struct arrivals_options *o, const char *dir
         arrivals_follow_sleep(isnan(o->every_s) ? EVERY_DEFAULT_S : o->every_s);
     }
     ictus_tallies_close(tallies);
-    return err;
+    return results_close(out, NULL, err, why);
 }
 
 static int arrivals_end(int err, const struct ictus_why *why)
