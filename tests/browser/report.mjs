@@ -494,6 +494,8 @@ async function arrivals() {
     check('each rank has its interval', whiskers.length === 6 && whiskers.every(Boolean));
     const cells = await points(`Call by call: ${late}`);
     check(`all calls are drawn: ${cells.length}`, cells.length === 1800);
+    const scale = await section.locator(`[data-chart="Call by call: ${late}"]`).evaluate((f) => f.ictusCard.chart.getOption().visualMap[0]);
+    check(`one suspended process does not decide the shades: ${scale.max}`, scale.max > 60e3 && scale.max < 120e3 && /≥/.test(scale.text[0]));
     await section.locator('.controls select').selectOption('1');
     check('another call site', (await titles()).some((t) => t === 'Arrival of each rank: MPI_Allreduce at halo.c:77'));
     check('its note calls it noise', /this may be noise/.test(await section.textContent()));

@@ -349,6 +349,7 @@ def arrivals(rng, _options):
         for _ in range(300):
             row = [int(abs(rng.gauss(late if rank == 4 else 0.025 * late * rank, noise))) for rank in range(ranks)]
             table.append([value - min(row) for value in row])
+        table[200] = [0, 5000000, 0, 0, 0, 0]  # a process that was suspended
         columns = [sorted(row[rank] for row in table) for rank in range(ranks)]
         mean = [sum(c) / len(c) for c in columns]
         yield {"type": "arrivals", "site": site, "call": "MPI_Allreduce", "operation": "allreduce", "comm": "MPI_COMM_WORLD", "bytes": 8,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When processes come to a collective, call site by call site (docs/arrivals.md): how far apart, who, and how persistently.
-import { axis, ChartCard } from '../chart.js';
+import { axis, below, ChartCard } from '../chart.js';
 import { arrange, h, panels, select } from '../dom.js';
 import * as format from '../format.js';
 import { dotOption, lineOption, tipTable } from '../lines.js';
@@ -79,19 +79,24 @@ function lasts(r) {
     });
 }
 
-/** Calls by ranks, in the order of the calls: the darker, the later; stripes are persistent, speckles are random. */
+/**
+ * Calls by ranks, in the order of the calls: the darker, the later; stripes are persistent, speckles are random. The scale ends at twice
+ * the median spread, or a single suspended process would leave all others in one shade.
+ */
 function history(r) {
     const table = r.offsets_ns;
     if (!table?.length) {
         return null;
     }
     const every = r.offsets_every ?? 1;
-    const high = Math.max(...table.map((row) => Math.max(...row)), 1);
+    const latest = Math.max(...table.map((row) => Math.max(...row)), 1);
+    const high = Math.min(latest, 2 * r.spread_ns || latest);
     const calls = table.map((_row, i) => String(i * every + 1));
     const names = table[0].map((_v, rank) => String(rank));
     return new ChartCard({
         title: `Call by call: ${title(r)}`, height: Math.min(520, 130 + 16 * names.length), wide: true,
-        note: `Offset of each rank in ${every > 1 ? `one call in ${every}` : 'each call'}. A row of one shade is a rank that always comes at the same time; speckles are chance.`,
+        note: `Offset of each rank in ${every > 1 ? `one call in ${every}` : 'each call'}. A row of one shade is a rank that always comes at the same time; speckles are chance.${
+            high < latest ? ` Up to ${format.nanoseconds(latest, 3)}; all above the scale are drawn alike.` : ''}`,
         option: (colours, width) => {
             const step = everySo(table.length * every, width / 60);
             const told = (i) => i > 0 && Math.floor(calls[i] / step) > Math.floor(calls[i - 1] / step);
@@ -99,13 +104,13 @@ function history(r) {
                 legend: { show: false }, grid: { top: 14, bottom: 66 },
                 tooltip: { trigger: 'item', formatter: ({ value: [call, rank, ns] }) => tipTable(`rank ${rank}, call ${calls[call]}`, [
                     ['offset of arrival', format.nanoseconds(ns)], ['clock error', plusMinus(r)]]) },
-                xAxis: axis(colours, { type: 'category', name: 'call', data: calls, splitLine: { show: false },
+                xAxis: axis(colours, { type: 'category', ...below, name: 'call', data: calls, splitLine: { show: false },
                                        axisLabel: { interval: told }, axisTick: { interval: told } }),
                 yAxis: axis(colours, { type: 'category', name: 'rank', data: names, splitLine: { show: false } }),
                 visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
-                             inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.nanoseconds(high, 3), 'first'] },
+                             inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [`${high < latest ? '≥ ' : ''}${format.nanoseconds(high, 3)}`, 'first'] },
                 series: [{ type: 'heatmap', label: { show: table.length * names.length <= 60, formatter: ({ value }) => format.nanoseconds(value[2], 2) },
-                    data: table.flatMap((row, call) => row.map((ns, rank) => ({ value: [call, rank, ns], label: { color: inkOn(colours, ns / high) } }))) }],
+                    data: table.flatMap((row, call) => row.map((ns, rank) => ({ value: [call, rank, ns], label: { color: inkOn(colours, Math.min(1, ns / high)) } }))) }],
             };
         },
         csv: () => [['call', ...names.map((n) => `rank_${n}_ns`)], ...table.map((row, i) => [calls[i], ...row])],
