@@ -341,6 +341,11 @@ def waits(rng, _options):
     yield {"type": "critical-path", "of": "site", "time_s": 1.4, "share": 0.7, "imbalance_s": 0.5, "call": "compute", "site": "main/solve/compute"}
     yield {"type": "collective-site", "calls": 1000, "time_s": 1.4, "skew_s": 1.2, "transfer_s": 0.2, "skew_share": 0.86, "skew_low": 0.8,
            "skew_high": 0.9, "verdict": "skew", "call": "MPI_Allreduce", "site": "main/solve/MPI_Allreduce"}
+    for site, together in (("solver.c:120", 4e-6), ("solver.c:200", None)):
+        yield {"type": "collective-together", "call": "MPI_Allreduce", "site": site, "operation": "allreduce", "bytes": 8, "ranks": 4,
+               "calls": 1000, "program_s": 1e-5, "program_low_s": 9e-6, "program_high_s": 1.1e-5, "together_s": together,
+               "together_low_s": together and 3.6e-6, "together_high_s": together and 4.4e-6, "reduction": together and "max",
+               "launches": 1 if together else 0, "ratio": together and 2.5, "ratio_low": together and 2.05, "ratio_high": together and 3.06}
 
 
 def arrivals(rng, _options):

@@ -31,7 +31,7 @@ int analysis_run(const struct analysis *analysis, int word_count, char **words)
     keep_memory();
     if (lead_begin()) {
         progress_watch_begin(&watch, analysis->talk, command, word_count, words);
-        err = analysis->find(words[0], &report, &why);
+        err = analysis->find(words[0], analysis->facts.options, &report, &why);
         progress_watch_end(&watch);
     }
     lead_end();

@@ -15,7 +15,7 @@ struct analysis {
     const struct progress_options *talk;
     int format;         /* of standard output, as in trace_formats */
     const char *output; /* a result file as well; may be NULL */
-    int (*find)(const char *archive, json_t **report, struct ictus_why *why);
+    int (*find)(const char *archive, const void *options, json_t **report, struct ictus_why *why);
     bool (*exceeds)(const json_t *report, const void *options); /* what the exit code tells */
 };
 

@@ -22,6 +22,13 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"), ROW_FORCE(AT(force)),
     ROWS_PROGRESS(AT(talk)), ROW_END};
 
+static int check_find(const char *archive, const void *options, json_t **report,
+                      struct ictus_why *why)
+{
+    (void)options;
+    return ictus_check(archive, report, why);
+}
+
 /* Whether any violation is left. */
 static bool check_exceeds(const json_t *report, const void *options)
 {
@@ -43,7 +50,7 @@ static int check_run(const void *options, int word_count, char **words)
         .talk = &o->talk,
         .format = o->format,
         .output = o->output,
-        .find = ictus_check,
+        .find = check_find,
         .exceeds = check_exceeds,
     };
     return analysis_run(&analysis, word_count, words);

@@ -3,6 +3,7 @@
 #include "main/command.h"
 #include "main/shared_rows.h"
 #include "traces/analysis.h"
+#include "traces/together.h"
 #include "traces/trace_text.h"
 
 #include <ictus/waits.h>
@@ -11,6 +12,7 @@
 struct waits_options {
     int format;
     const char *output;
+    const char *bench;
     double fail_above;
     bool force;
     struct progress_options talk;
@@ -19,6 +21,8 @@ struct waits_options {
 #define AT(member) offsetof(struct waits_options, member)
 
 static const struct option_row rows[] = {
+    {"bench", 0, OPTION_TEXT, AT(bench), NULL, 0, 0, NULL, "FILE",
+     "compare collectives with what they cost in this result of ictus bench"},
     {"fail-above", 0, OPTION_RATIO, AT(fail_above), "100%", 0, 1, NULL, "RATIO",
      "exit with code 3 if more of the time is certainly waiting, e.g. 20%"},
     ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
@@ -26,6 +30,23 @@ static const struct option_row rows[] = {
     ROW_FORCE(AT(force)),
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
+
+static int waits_command_find(const char *archive, const void *options, json_t **report,
+                              struct ictus_why *why)
+{
+    const struct waits_options *o = options;
+    json_t *results = NULL;
+    int err = o->bench ? together_read(o->bench, &results, why) : ICTUS_OK;
+    err = err ? err : ictus_waits(archive, report, why);
+    if (!err && results) {
+        err = together_add(archive, results, *report, why);
+        if (!err && !o->talk.quiet) {
+            together_tell_missing(o->bench, *report);
+        }
+    }
+    json_decref(results);
+    return err;
+}
 
 /* Whether the least share that the waits may have is larger than is allowed. */
 static bool waits_exceed(const json_t *report, const void *options)
@@ -45,7 +66,7 @@ static int waits_run_analysis(const void *options, int word_count, char **words)
         .talk = &o->talk,
         .format = o->format,
         .output = o->output,
-        .find = ictus_waits,
+        .find = waits_command_find,
         .exceeds = waits_exceed,
     };
     return analysis_run(&analysis, word_count, words);

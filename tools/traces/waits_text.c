@@ -17,7 +17,8 @@ enum {
     SITE_WIDTH = 26,
     STATES_SHOWN = 6,
     CAUSES_SHOWN = 3,
-    SITES_SHOWN = 3
+    SITES_SHOWN = 3,
+    TOGETHER_SHOWN = 8
 };
 
 static const struct {
@@ -373,6 +374,59 @@ static void waits_text_print_sites(const json_t *report)
     }
 }
 
+/* "8.85", and "-" for what was not measured. */
+static void text_put_micros(struct text_table *table, const json_t *row, const char *key)
+{
+    const double seconds = member_number(row, key);
+    text_table_cell(table, isnan(seconds) ? "-" : "%.3f", 1e6 * seconds);
+}
+
+static void text_put_ratio(struct text_table *table, const json_t *row, const char *key)
+{
+    const double ratio = member_number(row, key);
+    text_table_cell(table, isnan(ratio) ? "-" : "%.3g", ratio);
+}
+
+/* Collectives as they were called, and in a benchmark where all processes start together. */
+static void waits_text_print_together(const json_t *report)
+{
+    struct text_table table;
+    size_t at = 0;
+    size_t count = 0;
+    json_t *row = NULL;
+    text_table_init(&table, 1);
+    text_table_column(&table, "call site", true);
+    text_table_column(&table, "operation", true);
+    text_table_column(&table, "bytes", false);
+    text_table_column(&table, "after last us", false);
+    text_table_column(&table, "together us", false);
+    text_table_column(&table, "ratio", false);
+    text_table_column(&table, "95% lo", false);
+    text_table_column(&table, "95% hi", false);
+    json_array_foreach(report, at, row)
+    {
+        if (!waits_text_is_type(row, "collective-together") || count++ >= TOGETHER_SHOWN) {
+            continue;
+        }
+        text_table_cell(&table, "%s", member_text(row, "site"));
+        text_table_cell(&table, "%s", member_text(row, "operation"));
+        text_table_cell(&table, "%.0f", text_number(row, "bytes"));
+        text_put_micros(&table, row, "program_s");
+        text_put_micros(&table, row, "together_s");
+        text_put_ratio(&table, row, "ratio");
+        text_put_ratio(&table, row, "ratio_low");
+        text_put_ratio(&table, row, "ratio_high");
+    }
+    if (count == 0) {
+        text_table_fini(&table);
+        return;
+    }
+    (void)text_table_print(&table, "", stdout);
+    if (count > TOGETHER_SHOWN) {
+        printf("and %zu more in the result file\n", count - TOGETHER_SHOWN);
+    }
+}
+
 static void waits_print_left_out(const json_t *whole)
 {
     const json_t *left = json_object_get(whole, "left_out");
@@ -413,6 +467,7 @@ void waits_text_print(const json_t *report)
         waits_text_print_causes(report, whole);
         waits_text_print_critical(report);
         waits_text_print_sites(report);
+        waits_text_print_together(report);
     }
     waits_print_left_out(whole);
 }

@@ -9,7 +9,7 @@ import { DataTable } from '../table.js';
 import { inkOn } from '../ink.js';
 
 export const types = ['waits', 'wait-total', 'wait-site', 'wait-rank', 'wait-state', 'wait-pair', 'wait-instance', 'wait-cause',
-                      'critical-path', 'collective-site'];
+                      'critical-path', 'collective-site', 'collective-together'];
 
 const most = 20;
 const mostRanks = 128;
@@ -167,6 +167,9 @@ function collectives(rows) {
 function tables(of) {
     const table = (name, rows, columns, muted) => (!rows.length ? null : new DataTable({ name, rows, columns, muted }).element);
     return [
+        table('Collectives after the last arrival, and together', of('collective-together'),
+            ['call', 'site', 'bytes', 'ranks', 'calls', 'program_s', 'together_s', 'ratio', 'ratio_low', 'ratio_high', 'launches'],
+            (r) => r.ratio === null),
         table('The longest waits', of('wait-instance'), ['state', 'rank', 'site', 'wait_s', 'sigma_s', 'from_s', 'causer_rank', 'causer_call', 'cause_s'],
             (r) => r.wait_s <= 1.96 * r.sigma_s),
         table('Causes', of('wait-cause'), ['rank', 'site', 'direct_s', 'indirect_s', 'share', 'share_low', 'share_high', 'first_draws', 'draws'],
