@@ -62,8 +62,11 @@ static void few_are_summarized(void)
     a.offsets_ns[1] = 10;
     a.offsets_ns[3] = 20;
     REQUIRE(!ictus_arrivals_summarize(&a));
-    /* Around the rows' centres: -5, -10 and 5, 10. B = 2 * 7.5^2 - 12.5 / 2, W = 12.5. */
-    CHECK_NEAR(a.persistence, (112.5 - 6.25) / (112.5 - 6.25 + 12.5), 1e-12);
+    /*
+     * Around the rows' centres: -5, -10 and 5, 10, of which no row counts as further apart than 15:
+     * -5, -7.5 and 5, 7.5. B = 2 * 6.25^2 - 3.125 / 2, W = 3.125.
+     */
+    CHECK_NEAR(a.persistence, (78.125 - 1.5625) / (78.125 - 1.5625 + 3.125), 1e-12);
     CHECK(isnan(a.rank[0].autocorrelation));
     ictus_arrivals_free(&a);
     /* Three ranks, of which none is later than another on average, and one that is. */
