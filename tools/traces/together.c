@@ -24,38 +24,67 @@ struct cost {
     double middle, low, high;
 };
 
+/* How the processes of a benchmark started: all at once, or as a pattern of arrivals says. */
+enum start { START_TOGETHER, START_REPLAYED };
+
 /*
  * The reductions that tell how long an operation takes after the last arrival. With a common start,
- * the slowest process's own time is the closest to it of those that need one clock only.
+ * the slowest process's own time is the closest to it of those that need one clock only. In a
+ * replay, all but the first hold the time until the last arrival, too.
  */
 static const char *const reductions[] = {"exit", "makespan", "max"};
 
 enum { REDUCTIONS = sizeof reductions / sizeof *reductions };
 
-/* Whether a measurement is of a pattern's operation, as the library does it, started together. */
-static bool together_measures(const json_t *measurement, const struct ictus_arrivals *a)
+/* Whether a measurement is of an operation as programs call it, done as the library chooses. */
+static bool together_is_plain(const json_t *measurement)
 {
+    static const char *const specialities[] = {"groups",  "in_place", "roots",  "caches",
+                                               "buffers", "topology", "layout", "placement"};
     const char *algorithm = member_text(measurement, "algorithm");
+    for (size_t i = 0; i < sizeof specialities / sizeof *specialities; i++) {
+        if (*member_text(measurement, specialities[i])) {
+            return false;
+        }
+    }
+    return !*algorithm || strcmp(algorithm, "default") == 0;
+}
+
+/* Whether a pattern's specification names this site: "file:patterns.jsonl,site=solver.c:120". */
+static bool together_replays(const char *arrival, const char *site)
+{
+    static const char key[] = ",site=";
+    const char *named = strncmp(arrival, "file:", 5) == 0 ? strstr(arrival, key) : NULL;
+    const size_t length = strlen(site);
+    return named && strncmp(named + strlen(key), site, length) == 0 &&
+           (named[strlen(key) + length] == '\0' || named[strlen(key) + length] == ',');
+}
+
+static bool together_measures(const json_t *measurement, const struct ictus_arrivals *a,
+                              enum start start)
+{
     const char *arrival = member_text(measurement, "arrival");
-    return strcmp(member_text(measurement, "type"), "measurement") == 0 &&
+    const bool alike = start == START_REPLAYED ? together_replays(arrival, a->site)
+                                               : !*arrival || strcmp(arrival, "together") == 0;
+    return alike && strcmp(member_text(measurement, "type"), "measurement") == 0 &&
            strcmp(member_text(measurement, "operation"), a->operation) == 0 &&
            member_number(measurement, "bytes") == (double)a->bytes &&
-           member_number(measurement, "processes") == a->ranks &&
-           (!*algorithm || strcmp(algorithm, "default") == 0) &&
-           (!*arrival || strcmp(arrival, "together") == 0) &&
+           member_number(measurement, "processes") == a->ranks && together_is_plain(measurement) &&
            member_number(measurement, "median_s") > 0;
 }
 
 /* All launches of what a pattern is compared with, of the first reduction that was measured. */
-static json_t *together_launches(const json_t *objects, const struct ictus_arrivals *a)
+static json_t *together_launches(const json_t *objects, const struct ictus_arrivals *a,
+                                 enum start start)
 {
+    const int most = start == START_REPLAYED ? 1 : REDUCTIONS;
     json_t *launches = json_array();
-    for (int r = 0; r < REDUCTIONS && json_array_size(launches) == 0; r++) {
+    for (int r = 0; r < most && json_array_size(launches) == 0; r++) {
         size_t i = 0;
         json_t *object = NULL;
         json_array_foreach((json_t *)objects, i, object)
         {
-            if (together_measures(object, a) &&
+            if (together_measures(object, a, start) &&
                 strcmp(member_text(object, "reduction"), reductions[r]) == 0) {
                 (void)json_array_append(launches, object);
             }
@@ -64,11 +93,10 @@ static json_t *together_launches(const json_t *objects, const struct ictus_arriv
     return launches;
 }
 
-/* The median launch, and all that the intervals of the launches contain. */
+/* The median launch, and all that the intervals of the launches contain; NaN without launches. */
 static int together_cost(const json_t *launches, struct cost *cost)
 {
-    const size_t n = json_array_size(launches);
-    double *values = calloc(n + 1, sizeof *values);
+    double *values = calloc(json_array_size(launches) + 1, sizeof *values);
     if (!values) {
         return ICTUS_ERR_NOMEM;
     }
@@ -94,41 +122,67 @@ static int together_program_cost(const struct ictus_arrivals *a, struct cost *co
     return err;
 }
 
-static json_t *together_object(const struct ictus_arrivals *a, const struct cost *program,
-                               const struct cost *together, const json_t *launches)
+static void cost_put(json_t *object, const char *name, const struct cost *cost)
 {
-    const json_t *first = json_array_get(launches, 0);
-    json_t *reduction = json_object_get(first, "reduction");
-    return json_pack(
-        "{s:s, s:o, s:o, s:s, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:I, s:o, s:o, "
-        "s:o}",
-        "type", "collective-together", "call", ictus_result_text(a->call), "site",
-        ictus_result_text(a->site), "operation", a->operation, "bytes", (json_int_t)a->bytes,
-        "ranks", a->ranks, "calls", (json_int_t)a->instances, "program_s",
-        ictus_result_real(program->middle), "program_low_s", ictus_result_real(program->low),
-        "program_high_s", ictus_result_real(program->high), "together_s",
-        ictus_result_real(together->middle), "together_low_s", ictus_result_real(together->low),
-        "together_high_s", ictus_result_real(together->high), "reduction", reduction, "launches",
-        (json_int_t)json_array_size(launches), "ratio",
-        ictus_result_real(program->middle / together->middle), "ratio_low",
-        ictus_result_real(program->low / together->high), "ratio_high",
-        ictus_result_real(program->high / together->low));
+    const struct {
+        const char *suffix;
+        double value;
+    } members[] = {{"_s", cost->middle}, {"_low_s", cost->low}, {"_high_s", cost->high}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        char key[40];
+        (void)snprintf(key, sizeof key, "%s%s", name, members[i].suffix);
+        (void)json_object_set_new(object, key, ictus_result_real(members[i].value));
+    }
+}
+
+/* The ratio of two costs, from the ends of their intervals. */
+static void cost_put_ratio(json_t *object, const char *prefix, const struct cost *program,
+                           const struct cost *other)
+{
+    const struct {
+        const char *suffix;
+        double value;
+    } members[] = {{"ratio", program->middle / other->middle},
+                   {"ratio_low", program->low / other->high},
+                   {"ratio_high", program->high / other->low}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        char key[40];
+        (void)snprintf(key, sizeof key, "%s%s", prefix, members[i].suffix);
+        (void)json_object_set_new(object, key, ictus_result_real(members[i].value));
+    }
+}
+
+static json_t *together_object(const struct ictus_arrivals *a, const json_t *together,
+                               const json_t *replayed)
+{
+    struct cost program;
+    struct cost costs[2];
+    if (together_program_cost(a, &program) || together_cost(together, &costs[START_TOGETHER]) ||
+        together_cost(replayed, &costs[START_REPLAYED])) {
+        return NULL;
+    }
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:s, s:I, s:i, s:I, s:O?, s:I}", "type", "collective-together", "call",
+        ictus_result_text(a->call), "site", ictus_result_text(a->site), "operation", a->operation,
+        "bytes", (json_int_t)a->bytes, "ranks", a->ranks, "calls", (json_int_t)a->instances,
+        "reduction", json_object_get(json_array_get(together, 0), "reduction"), "launches",
+        (json_int_t)json_array_size(together));
+    cost_put(object, "program", &program);
+    cost_put(object, "together", &costs[START_TOGETHER]);
+    cost_put_ratio(object, "", &program, &costs[START_TOGETHER]);
+    cost_put(object, "replayed", &costs[START_REPLAYED]);
+    cost_put_ratio(object, "replayed_", &program, &costs[START_REPLAYED]);
+    return object;
 }
 
 static int together_add_site(const json_t *objects, const struct ictus_arrivals *a, json_t *report)
 {
-    struct cost program;
-    struct cost together = {NAN, NAN, NAN};
-    json_t *launches = together_launches(objects, a);
-    int err = together_program_cost(a, &program);
-    if (!err && json_array_size(launches) > 0) {
-        err = together_cost(launches, &together);
-    }
-    if (!err && json_array_append_new(report, together_object(a, &program, &together, launches))) {
-        err = ICTUS_ERR_NOMEM;
-    }
-    json_decref(launches);
-    return err;
+    json_t *together = together_launches(objects, a, START_TOGETHER);
+    json_t *replayed = together_launches(objects, a, START_REPLAYED);
+    json_t *object = together_object(a, together, replayed);
+    json_decref(together);
+    json_decref(replayed);
+    return !object || json_array_append_new(report, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
 int together_read(const char *path, json_t **results, struct ictus_why *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a traced program's collectives cost, next to what they cost in a benchmark in which all
- * processes start together.
+ * processes start together, or arrive as they did in the program.
  */
 #ifndef ICTUS_TOOLS_TOGETHER_H
 #define ICTUS_TOOLS_TOGETHER_H

@@ -387,22 +387,35 @@ static void text_put_ratio(struct text_table *table, const json_t *row, const ch
     text_table_cell(table, isnan(ratio) ? "-" : "%.3g", ratio);
 }
 
+static void together_put_titles(struct text_table *table, bool replayed)
+{
+    text_table_init(table, 1);
+    text_table_column(table, "call site", true);
+    text_table_column(table, "operation", true);
+    text_table_column(table, "bytes", false);
+    text_table_column(table, "here us", false);
+    text_table_column(table, "together us", false);
+    text_table_column(table, "ratio", false);
+    text_table_column(table, "95% lo", false);
+    text_table_column(table, "95% hi", false);
+    if (replayed) {
+        text_table_column(table, "replayed us", false);
+    }
+}
+
 /* Collectives as they were called, and in a benchmark where all processes start together. */
 static void waits_text_print_together(const json_t *report)
 {
     struct text_table table;
     size_t at = 0;
     size_t count = 0;
+    bool replayed = false;
     json_t *row = NULL;
-    text_table_init(&table, 1);
-    text_table_column(&table, "call site", true);
-    text_table_column(&table, "operation", true);
-    text_table_column(&table, "bytes", false);
-    text_table_column(&table, "after last us", false);
-    text_table_column(&table, "together us", false);
-    text_table_column(&table, "ratio", false);
-    text_table_column(&table, "95% lo", false);
-    text_table_column(&table, "95% hi", false);
+    json_array_foreach(report, at, row)
+    {
+        replayed = replayed || isfinite(member_number(row, "replayed_s"));
+    }
+    together_put_titles(&table, replayed);
     json_array_foreach(report, at, row)
     {
         if (!waits_text_is_type(row, "collective-together") || count++ >= TOGETHER_SHOWN) {
@@ -416,6 +429,9 @@ static void waits_text_print_together(const json_t *report)
         text_put_ratio(&table, row, "ratio");
         text_put_ratio(&table, row, "ratio_low");
         text_put_ratio(&table, row, "ratio_high");
+        if (replayed) {
+            text_put_micros(&table, row, "replayed_s");
+        }
     }
     if (count == 0) {
         text_table_fini(&table);

@@ -168,7 +168,7 @@ function tables(of) {
     const table = (name, rows, columns, muted) => (!rows.length ? null : new DataTable({ name, rows, columns, muted }).element);
     return [
         table('Collectives after the last arrival, and together', of('collective-together'),
-            ['call', 'site', 'bytes', 'ranks', 'calls', 'program_s', 'together_s', 'ratio', 'ratio_low', 'ratio_high', 'launches'],
+            ['call', 'site', 'bytes', 'ranks', 'calls', 'program_s', 'together_s', 'ratio', 'ratio_low', 'ratio_high', 'replayed_s', 'replayed_ratio', 'launches'],
             (r) => r.ratio === null),
         table('The longest waits', of('wait-instance'), ['state', 'rank', 'site', 'wait_s', 'sigma_s', 'from_s', 'causer_rank', 'causer_call', 'cause_s'],
             (r) => r.wait_s <= 1.96 * r.sigma_s),
