@@ -9,15 +9,13 @@
 #include <string.h>
 
 /* Map a location's stamp to the common clock. */
-static int64_t analysis_map(void *self, uint32_t location, int64_t stamp)
+static int64_t analysis_map(void *self, uint32_t location, int64_t stamp, struct map_hints *hints)
 {
     const struct analysis *a = self;
     const struct session *s = &a->session;
-    uint32_t hint = 0;
-    int64_t time = s->unchanged ? stamp : clock_map_at(&s->maps[location], stamp, &hint);
-    hint = 0;
-    time = s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hint) : time;
-    return time - ictusi_histories_off(&a->histories, location, time);
+    int64_t time = s->unchanged ? stamp : clock_map_at(&s->maps[location], stamp, &hints->local);
+    time = s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hints->unit) : time;
+    return time - ictusi_histories_off(&a->histories, location, time, &hints->off);
 }
 
 /*

@@ -11,14 +11,13 @@ static uint32_t *backward_dependents(const struct backward *b, uint64_t call)
     return (uint32_t *)b->dependents.area + call;
 }
 
-/* Move the cursor of a location to one past its next call to pass. */
-static void walker_place(struct backward *b, uint32_t location, uint64_t cursor)
+/* When the next call of a location to pass was left. */
+static int64_t walker_time(const struct backward *b, uint32_t location)
 {
-    struct backward_walker *w = &b->walkers[location];
-    w->cursor = cursor;
-    w->time = cursor > b->analysis->calls.first[location]
-                  ? call_at(&b->analysis->calls, cursor - 1)->leave
-                  : INT64_MIN;
+    const uint64_t cursor = b->walkers[location].cursor;
+    return cursor > b->analysis->calls.first[location]
+               ? call_at(&b->analysis->calls, cursor - 1)->leave
+               : INT64_MIN;
 }
 
 static void ready_push(struct backward *b, uint32_t location)
@@ -27,13 +26,14 @@ static void ready_push(struct backward *b, uint32_t location)
     if (w->queued || w->cursor == b->analysis->calls.first[location]) {
         return;
     }
+    const struct backward_ready one = {walker_time(b, location), location};
     w->queued = true;
     uint32_t at = b->ready_count++;
-    while (at > 0 && w->time > b->walkers[b->ready[(at - 1) / 2]].time) {
+    while (at > 0 && one.time > b->ready[(at - 1) / 2].time) {
         b->ready[at] = b->ready[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    b->ready[at] = location;
+    b->ready[at] = one;
 }
 
 /*
@@ -43,15 +43,14 @@ static void ready_push(struct backward *b, uint32_t location)
  */
 static uint32_t ready_pop(struct backward *b)
 {
-    const uint32_t top = b->ready[0];
-    const uint32_t last = b->ready[--b->ready_count];
+    const uint32_t top = b->ready[0].location;
+    const struct backward_ready last = b->ready[--b->ready_count];
     uint32_t at = 0;
     for (uint32_t child = 1; child < b->ready_count; child = 2 * at + 1) {
-        if (child + 1 < b->ready_count &&
-            b->walkers[b->ready[child + 1]].time > b->walkers[b->ready[child]].time) {
+        if (child + 1 < b->ready_count && b->ready[child + 1].time > b->ready[child].time) {
             child++;
         }
-        if (b->walkers[b->ready[child]].time <= b->walkers[last].time) {
+        if (b->ready[child].time <= last.time) {
             break;
         }
         b->ready[at] = b->ready[child];
@@ -101,7 +100,7 @@ static bool backward_walk(struct backward *b, uint32_t location, struct backward
     if (waited) {
         backward_release(b, partner_at(&b->analysis->partners, call));
     }
-    walker_place(b, location, call);
+    b->walkers[location].cursor = call;
     ready_push(b, location);
     *step = (struct backward_step){location, (uint32_t)call};
     return waited || dependents > 0;
@@ -117,7 +116,7 @@ static bool backward_break_circle(struct backward *b)
     uint32_t latest = UINT32_MAX;
     for (uint32_t l = 0; l < locations; l++) {
         if (b->walkers[l].cursor > b->analysis->calls.first[l] &&
-            (latest == UINT32_MAX || b->walkers[l].time > b->walkers[latest].time)) {
+            (latest == UINT32_MAX || walker_time(b, l) > walker_time(b, latest))) {
             latest = l;
         }
     }
@@ -153,7 +152,7 @@ int ictusi_backward_init(struct backward *b, const struct analysis *a, struct ic
         backward_rest(b);
     }
     for (uint32_t l = 0; l < locations && !err; l++) {
-        walker_place(b, l, a->calls.first[l + 1]);
+        b->walkers[l].cursor = a->calls.first[l + 1];
         ready_push(b, l);
     }
     return err;

@@ -15,8 +15,13 @@ struct backward_step {
 
 struct backward_walker {
     uint64_t cursor; /* one past the next call to pass */
-    int64_t time;    /* when that call was left */
     bool queued;
+};
+
+/* A location that is ready, and when its next call to pass was left. */
+struct backward_ready {
+    int64_t time;
+    uint32_t location;
 };
 
 struct backward {
@@ -24,7 +29,7 @@ struct backward {
     const struct analysis *analysis;
     struct backward_walker *walkers; /* by location */
     struct store dependents;         /* uint32_t, by call: see backward_dependents() */
-    uint32_t *ready;                 /* heap of locations, the latest on top */
+    struct backward_ready *ready;    /* heap, the latest on top */
     uint32_t ready_count;
     uint64_t cyclic; /* waits that were given up because they form a circle */
 };

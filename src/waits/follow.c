@@ -169,21 +169,6 @@ static uint32_t follow_use(struct follower *f, int64_t time)
     return index;
 }
 
-static bool follow_push(struct follower *f, struct frame frame)
-{
-    if (f->depth == f->room) {
-        const uint32_t room = f->room ? 2 * f->room : 64;
-        struct frame *wide = realloc(f->stack, room * sizeof *wide);
-        if (!wide) {
-            return false;
-        }
-        f->stack = wide;
-        f->room = room;
-    }
-    f->stack[f->depth++] = frame;
-    return true;
-}
-
 /* The call site that an enter's attributes name: its calling context plus one, or 0. */
 static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *attributes)
 {
@@ -205,16 +190,16 @@ static int follow_enter(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionR
 {
     struct follower *f = follow_self(tap);
     const int64_t time = follow_time(f, stamp);
-    uint32_t region = UINT32_MAX;
-    const uint32_t path =
-        ictusi_paths_enter(f->paths, f->path, ref, follow_site(f, attributes), &region);
-    if (path == PATH_NONE || !follow_push(f, (struct frame){f->path, region})) {
+    const uint32_t path = path_enter(f->paths, f->path, ref, follow_site(f, attributes));
+    if (path == PATH_NONE) {
         return ICTUS_ERR_NOMEM;
     }
+    const uint8_t kind = f->paths->list[path].kind;
     f->path = path;
-    if (!f->open && region != UINT32_MAX && f->paths->kinds[region] != REGION_CODE) {
+    f->depth++;
+    if (!f->open && kind != REGION_CODE) {
         follow_open(f, time, path, f->depth);
-        f->used = f->paths->kinds[region] == REGION_START;
+        f->used = kind == REGION_START;
     }
     return f->err;
 }
@@ -229,7 +214,8 @@ static int follow_leave(struct scan_tap *tap, OTF2_TimeStamp stamp)
     if (f->open && f->open_depth == f->depth) {
         follow_close(f, time);
     }
-    f->path = f->stack[--f->depth].path;
+    f->depth--;
+    f->path = f->paths->list[f->path].parent;
     return f->err;
 }
 
@@ -413,9 +399,8 @@ static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t 
     if (point != NODE_NONE) {
         f->history->points.note[point].lock = true;
     }
-    const bool in_lock = f->open && f->open_depth == f->depth && f->depth > 0 &&
-                         f->stack[f->depth - 1].region != UINT32_MAX &&
-                         f->paths->kinds[f->stack[f->depth - 1].region] == REGION_LOCK;
+    const bool in_lock =
+        f->open && f->open_depth == f->depth && f->paths->list[f->path].kind == REGION_LOCK;
     if (in_lock) {
         follow_close(f, time);
     }
@@ -559,7 +544,6 @@ void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct 
 
 void ictusi_follow_fini(struct follower *f)
 {
-    free(f->stack);
     free(f->shares);
     ictusi_idmap_fini(&f->slots);
     ictusi_idmap_fini(&f->sends);

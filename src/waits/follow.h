@@ -9,11 +9,6 @@
 #include "archive/scan_tap.h"
 #include "waits/waiting_calls.h"
 
-struct frame {
-    uint32_t path;
-    uint32_t region;
-};
-
 /* The depth of an open call that ends with a collective instead of with a region. */
 #define UNTIL_END UINT32_MAX
 
@@ -25,8 +20,7 @@ struct follower {
     struct ictus_why *why;
     int64_t site;      /* the attribute with the call site, or IDMAP_NONE */
     uint32_t location; /* the present one */
-    struct frame *stack;
-    uint32_t depth, room;
+    uint32_t depth;
     uint32_t path;        /* the present one */
     int64_t last;         /* time up to here is accounted for */
     bool open, used;      /* a call is open; it has a point or a request */

@@ -8,6 +8,7 @@
 #include "waits/histories.h"
 
 #include "core/random.h"
+#include "core/wide.h"
 #include "waits/message_errors.h"
 
 #include <math.h>
@@ -335,6 +336,17 @@ static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *
     return low;
 }
 
+/* The same; the hint is only where the search begins. */
+static uint32_t clock_place_near(const struct clock_errors *c, int64_t time, uint32_t hint,
+                                 double *share)
+{
+    if (hint + 1 >= c->count || time <= c->times[hint] || time >= c->times[hint + 1]) {
+        return clock_place(c, time, share);
+    }
+    *share = (double)(time - c->times[hint]) / (double)(c->times[hint + 1] - c->times[hint]);
+    return hint;
+}
+
 /*
  * The variance between knots. With a and b the parts (1 - s) sigma_i and s sigma_(i+1), half of
  * each knot's variance is common to both and adds as (a + b)^2, and half is its own and adds as a^2
@@ -372,6 +384,7 @@ double ictusi_histories_sigma(const struct histories *h, uint32_t location, int6
     return sqrt(clock_variance(&h->clocks[a], time) + clock_variance(&h->clocks[b], other_time));
 }
 
+WIDE_REGISTERS
 void ictusi_histories_read_some(const struct histories *h, uint32_t location, int64_t time,
                                 struct history_range range, double off[HISTORIES])
 {
@@ -419,14 +432,16 @@ void ictusi_histories_rate(const struct histories *h, uint32_t location, double 
     }
 }
 
-int64_t ictusi_histories_off(const struct histories *h, uint32_t location, int64_t time)
+int64_t ictusi_histories_off(const struct histories *h, uint32_t location, int64_t time,
+                             uint32_t *hint)
 {
     double share = 0;
     if (h->clock_count < 2 || h->source != SIGMA_MESSAGES) {
         return 0;
     }
     const struct clock_errors *c = &h->clocks[h->clock_of[location]];
-    const uint32_t at = clock_place(c, time, &share);
+    const uint32_t at = clock_place_near(c, time, *hint, &share);
+    *hint = at;
     const double next = share > 0 ? c->off[at + 1] : 0;
     return llround(c->off[at] + share * (next - c->off[at]));
 }

@@ -83,7 +83,11 @@ double ictusi_histories_at(const struct histories *histories, uint32_t location,
 void ictusi_histories_rate(const struct histories *histories, uint32_t location,
                            double rate[HISTORIES]);
 
-/* How far a location's clock is ahead at an instant, ticks. */
-int64_t ictusi_histories_off(const struct histories *histories, uint32_t location, int64_t time);
+/*
+ * How far a location's clock is ahead at an instant, ticks. The hint, at first 0, is kept from one
+ * instant of the location to the next: it is faster if they are close.
+ */
+int64_t ictusi_histories_off(const struct histories *histories, uint32_t location, int64_t time,
+                             uint32_t *hint);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "waits/ledger.h"
 
+#include "core/wide.h"
+
 #include <ictus/error.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +115,8 @@ struct charged {
  * The wait under each history, for the cause found by the estimate, and the sum of the open rates.
  * Rates are in units of 2^-32 up to here.
  */
-static void ledger_weigh(struct ledger *l, const struct ledger_entry *e, struct charged *c)
+WIDE_REGISTERS static void ledger_weigh(struct ledger *l, const struct ledger_entry *e,
+                                        struct charged *c)
 {
     const size_t width = ledger_width(l);
     const int64_t *const open = l->open + e->location * ledger_rate_slots(l);
@@ -140,8 +143,8 @@ static void ledger_weigh(struct ledger *l, const struct ledger_entry *e, struct 
  * Direct blame is what the delay of q cost p. Indirect blame is what it cost those that in turn
  * waited for p.
  */
-static void ledger_blame(struct ledger *l, const struct ledger_entry *e, const struct charged *c,
-                         const struct ledger_part *parts)
+WIDE_REGISTERS static void ledger_blame(struct ledger *l, const struct ledger_entry *e,
+                                        const struct charged *c, const struct ledger_part *parts)
 {
     const double sum = e->delay + e->waits;
     const size_t lanes = 2 * ledger_width(l);
@@ -160,8 +163,8 @@ static void ledger_blame(struct ledger *l, const struct ledger_entry *e, const s
  * The rate at which the causer's own waits are charged. Rates are limited to 2^26, so that sums of
  * many fit into 64 bits.
  */
-static void ledger_make_rate(struct ledger *l, const struct ledger_entry *e,
-                             const struct charged *c)
+WIDE_REGISTERS static void ledger_make_rate(struct ledger *l, const struct ledger_entry *e,
+                                            const struct charged *c)
 {
     const double sum = e->delay + e->waits;
     const size_t lanes = 2 * ledger_width(l);
@@ -193,7 +196,7 @@ static void ledger_charge(struct ledger *l, const struct ledger_entry *e,
 }
 
 /* Add a rate to the sums of a location, or subtract it. */
-static void ledger_turn(struct ledger *l, const struct ledger_entry *e, int sign)
+WIDE_REGISTERS static void ledger_turn(struct ledger *l, const struct ledger_entry *e, int sign)
 {
     const size_t slots = ledger_rate_slots(l);
     int64_t *const open = l->open + e->location * slots;

@@ -12,6 +12,7 @@
 #include "waits/analysis.h"
 #include "waits/blocking.h"
 #include "waits/epochs.h"
+#include "waits/message_order.h"
 #include "waits/window_locks.h"
 
 #include <stdlib.h>
@@ -453,36 +454,6 @@ static void partners_propose_point(void *self, uint32_t point)
     }
 }
 
-/*
- * Count the waits of each pair of locations, and mark messages in the wrong order: a late sender's
- * message is in the wrong order if a later one that was also waited for had been sent earlier.
- */
-static void partners_order(const struct finding *f)
-{
-    uint64_t passed = 0;
-    const struct analysis *a = f->analysis;
-    const uint64_t locations = a->session.trace->layout.location_count;
-    for (uint64_t l = 0; l < locations; l++) {
-        int64_t least = INT64_MAX;
-        for (uint64_t i = a->calls.first[l + 1]; i-- > a->calls.first[l];) {
-            analysis_pass(a, &passed, 1);
-            struct partner *p = partner_at(f->partners, i);
-            if (p->wait > 0) {
-                f->partners->lower[l < p->location ? l : p->location]++;
-            }
-            if (p->state != WAIT_LATE_SENDER) {
-                continue;
-            }
-            const int64_t sent = call_at(&a->calls, i)->enter + p->late;
-            if (least < sent) { /* unchanged rows need not be written to the file again */
-                p->wrong_order = true;
-            } else {
-                least = sent;
-            }
-        }
-    }
-}
-
 static void partners_gather_nodes(struct finding *f)
 {
     const struct graph *graph = &f->analysis->session.graph;
@@ -582,7 +553,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
         err = err ? err : partners_search(blocks, count);
         err = err ? err : ictusi_epochs_find(a, partners_propose_epoch, f);
         err = err ? err : ictusi_window_locks_find(a, partners_propose_epoch, f);
-        partners_order(f);
+        err = err ? err : ictusi_message_order_find(partners, a);
         partners_possible_tell(f);
     }
     partners->muted = f->muted;

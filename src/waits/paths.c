@@ -91,7 +91,7 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace)
         struct path *path = array_append((void **)&paths->list, &paths->count, sizeof *path);
         err = path ? ICTUS_OK : ICTUS_ERR_NOMEM;
         if (path) {
-            *path = (struct path){PATH_NONE, UINT32_MAX, 0, 0, PATH_NONE, PATH_NONE};
+            *path = (struct path){PATH_NONE, UINT32_MAX, 0, 0, PATH_NONE, PATH_NONE, REGION_CODE};
         }
     }
     return err;
@@ -119,41 +119,17 @@ static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region
         if (!path) {
             return PATH_NONE;
         }
-        *path = (struct path){parent, region, site, 0, PATH_NONE, PATH_NONE};
+        const uint8_t kind = region == UINT32_MAX ? REGION_CODE : paths->kinds[region];
+        *path = (struct path){parent, region, site, 0, PATH_NONE, PATH_NONE, kind};
     }
     return (uint32_t)*slot;
 }
 
-/*
- * The child of a path that is entered, if it is the one that was entered last, or the one that
- * followed that one before; else PATH_NONE.
- */
-static uint32_t path_guess(const struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site)
+uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site)
 {
-    uint32_t guess = paths->list[parent].last_child;
-    for (int i = 0; i < 2 && guess != PATH_NONE; i++) {
-        const struct path *path = &paths->list[guess];
-        if (path->ref == ref && path->site == site) {
-            return guess;
-        }
-        guess = path->follower;
-    }
-    return PATH_NONE;
-}
-
-/* Guesses are tried before the index. */
-uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
-                            uint32_t *region)
-{
-    const uint32_t guess = path_guess(paths, parent, ref, site);
-    if (guess != PATH_NONE) {
-        paths->list[parent].last_child = guess;
-        *region = paths->list[guess].region;
-        return guess;
-    }
     const int64_t index = ictusi_idmap_get(&paths->trace->regions.index, ref, 0);
-    *region = index == IDMAP_NONE ? UINT32_MAX : (uint32_t)index;
-    const uint32_t child = path_child(paths, parent, *region, site);
+    const uint32_t region = index == IDMAP_NONE ? UINT32_MAX : (uint32_t)index;
+    const uint32_t child = path_child(paths, parent, region, site);
     if (child != PATH_NONE) {
         const uint32_t last = paths->list[parent].last_child;
         if (last != PATH_NONE) {

@@ -31,6 +31,7 @@ struct path {
     uint32_t ref;  /* of its region, when it was last looked up */
     /* Loops enter the same children in turn: the child entered last, and what followed this one. */
     uint32_t last_child, follower;
+    uint8_t kind; /* of its region, enum region_kind */
 };
 
 enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* PATH_MUTED: while recording was off */
@@ -51,12 +52,27 @@ struct paths {
 int ictusi_paths_init(struct paths *paths, const struct trace *trace);
 void ictusi_paths_fini(struct paths *paths);
 
-/*
- * The path of a call to a region, given by its reference, from a parent path. Also stores the
- * region's row (UINT32_MAX: it is not defined). PATH_NONE: no memory.
+/* The path of a call to a region, given by its reference, from a parent path. PATH_NONE: no memory.
  */
-uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
-                            uint32_t *region);
+uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site);
+
+/*
+ * The same, for callers that follow programs through their loops. The child that was entered last,
+ * and the one that followed that one before, are tried first.
+ */
+static inline uint32_t path_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site)
+{
+    uint32_t guess = paths->list[parent].last_child;
+    for (int i = 0; i < 2 && guess != PATH_NONE; i++) {
+        const struct path *path = &paths->list[guess];
+        if (path->ref == ref && path->site == site) {
+            paths->list[parent].last_child = guess;
+            return guess;
+        }
+        guess = path->follower;
+    }
+    return ictusi_paths_enter(paths, parent, ref, site);
+}
 
 /*
  * Add the paths of another tree of the same archive. which[i] becomes the number here of its path

@@ -9,12 +9,18 @@
 
 #include "core/array.h"
 #include "core/container.h"
+#include "core/wide.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double two_sided = 1.96; /* standard deviations of 95 % */
+
+static bool row_is(const struct wait_row *row, uint32_t state, uint32_t path, uint32_t location)
+{
+    return row->state == state && row->path == path && row->location == location;
+}
 
 /*
  * The row of a state, call path and location, which is made when first needed; NULL: no memory.
@@ -23,6 +29,10 @@ static const double two_sided = 1.96; /* standard deviations of 95 % */
 static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t path,
                                uint32_t location)
 {
+    const uint64_t guess = rows->last[state]; /* mostly several in turn are for one row */
+    if (guess < rows->count && row_is(&rows->list[guess], state, path, location)) {
+        return &rows->list[guess];
+    }
     const uint64_t key = (uint64_t)state << 32 | path;
     int64_t *slot = ictusi_idmap_at(&rows->index, key, location, (int64_t)rows->count);
     if (!slot) {
@@ -37,6 +47,7 @@ static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t 
         row->path = path;
         row->location = location;
     }
+    rows->last[state] = (uint64_t)*slot;
     return &rows->list[*slot];
 }
 
@@ -80,7 +91,8 @@ static inline double sums_within(double x, double most)
  * clock showed, and the second half of the lanes has the opposite sign. Enters are taken relative
  * to base as integers, because a double cannot hold a nanosecond instant since 1970.
  */
-static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base, double lanes[LANES])
+WIDE_REGISTERS static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base,
+                                       double lanes[LANES])
 {
     const struct waiting_call *c = call_at(&a->calls, call_of_point(&a->calls, point));
     const double x = (double)(c->enter - base);
@@ -128,9 +140,9 @@ struct node_latest {
  * The lanes of a member of a collective, for which another member may be the last in each lane. A
  * lane holds what that history adds to the recorded wait.
  */
-static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
-                            const struct partner *p, const struct node_latest *node,
-                            double lanes[LANES])
+WIDE_REGISTERS static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
+                                           const struct partner *p, const struct node_latest *node,
+                                           double lanes[LANES])
 {
     const double most = (double)(c->leave - c->enter);
     const double wait = (double)p->wait;
@@ -199,6 +211,7 @@ struct lanes_kind {
     double confined;
 };
 
+WIDE_REGISTERS
 static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call,
                                        struct history_range range, double lanes[LANES])
 {
@@ -255,8 +268,8 @@ static bool lanes_any(const double lanes[LANES])
 }
 
 /* Add a wait to the row of its state and of the call's path and location. */
-static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_call *c,
-                   const struct wait_part *part)
+WIDE_REGISTERS static int row_add(struct wait_rows *rows, uint32_t state,
+                                  const struct waiting_call *c, const struct wait_part *part)
 {
     struct wait_row *row = row_at(rows, state, c->path, c->location);
     if (!row) {
@@ -425,11 +438,9 @@ static bool sums_is_collective(uint32_t state)
     return state >= WAIT_BARRIER && state <= WAIT_EARLY_SCAN;
 }
 
-/*
- * The time in collectives by call site: the total, and the part that was spent waiting for others.
- */
-int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
+void ictusi_rows_sites(struct wait_rows *rows)
 {
+    const struct analysis *a = rows->analysis;
     const struct points *points = &a->session.history.points;
     uint64_t passed = 0;
     for (uint64_t i = 0; i < points->count; i++) {
@@ -447,6 +458,10 @@ int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
         site->ticks += c->leave - c->enter;
         site->calls++;
     }
+}
+
+int ictusi_rows_sites_end(struct wait_rows *rows)
+{
     for (uint64_t i = 0; i < rows->count; i++) {
         const struct wait_row *row = &rows->list[i];
         if (sums_is_collective(row->state)) {

@@ -60,6 +60,7 @@ struct wait_rows {
     struct wait_row *list;
     uint64_t count;
     struct idmap index;
+    uint64_t last[WAIT_ROWS]; /* by state: the row that was last looked up */
     struct wait_pair *pairs;
     uint64_t pair_count;
     struct idmap pair_index;
@@ -71,8 +72,12 @@ void ictusi_rows_begin(struct wait_rows *rows, const struct analysis *analysis);
 /* Call after it. Adds waits whose cause may differ in each history. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_end(struct wait_rows *rows);
 
-/* Add up all blocking collectives and their waits by call path. Errors: ICTUS_ERR_NOMEM. */
-int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *analysis);
+/*
+ * The time in collectives by call path: first the total, which needs nothing of the pass and may be
+ * counted at the same time, and at the end the part that was waiting. Errors: ICTUS_ERR_NOMEM.
+ */
+void ictusi_rows_sites(struct wait_rows *rows);
+int ictusi_rows_sites_end(struct wait_rows *rows);
 
 /* Add time that is reported beside the waits. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_aside(struct wait_rows *rows, enum wait_state state, uint32_t path,

@@ -5,6 +5,7 @@
  */
 #include "waits/syncs.h"
 
+#include "causality/crew.h"
 #include "core/container.h"
 
 #include <stdlib.h>
@@ -104,16 +105,74 @@ int ictusi_syncs_begin(struct syncs *s, const struct analysis *a, struct ictus_w
     return err ? err : ictusi_store_grow(&s->before, calls, why);
 }
 
-/* After this the pairs are no longer needed: one number per call remains. */
-static void syncs_pairs_find(struct syncs *s)
+/* Whether the pairs are sorted. */
+static bool pairs_ordered(const struct sync_pair *pairs, uint64_t count)
 {
-    const uint64_t locations = s->analysis->session.trace->layout.location_count;
-    for (uint64_t l = 0, from = 0; l < locations; from = s->place[l++]) {
-        qsort(s->pairs + from, s->place[l] - from, sizeof *s->pairs, syncs_by_pair);
-        pairs_link(s, s->pairs + from, s->place[l] - from);
+    uint64_t i = 1;
+    while (i < count && syncs_by_pair(&pairs[i - 1], &pairs[i]) < 0) {
+        i++;
     }
-    free(s->pairs);
-    s->pairs = NULL;
+    return i >= count;
+}
+
+/*
+ * Merge the waits within one pair of locations: those of the lower one come first and are in order.
+ * Those of the higher one mostly are, as messages do not overtake each other.
+ */
+static void pairs_merge(struct sync_pair *to, struct sync_pair *from, uint64_t count)
+{
+    uint64_t low = 0;
+    while (low < count && from[low].waiter < from[low].cause) {
+        low++;
+    }
+    if (!pairs_ordered(from + low, count - low)) {
+        qsort(from + low, count - low, sizeof *from, syncs_by_pair);
+    }
+    for (uint64_t i = 0, a = 0, b = low; i < count; i++) {
+        const bool first = b == count || (a < low && pair_low(&from[a]) <= pair_low(&from[b]));
+        to[i] = from[first ? a++ : b++];
+    }
+}
+
+/*
+ * Sort the pairs of one lower location, as syncs_by_pair() would. Those of one higher location are
+ * brought together, which keeps their order, and merged. Returns false if there is no memory for
+ * that.
+ */
+static bool pairs_sort(struct sync_pair *pairs, uint64_t count, uint64_t locations)
+{
+    struct sync_pair *sorted = malloc(count * sizeof *sorted);
+    uint64_t *end =
+        calloc(locations + 1, sizeof *end); /* by higher location; its beginning first */
+    if (sorted && end) {
+        for (uint64_t i = 0; i < count; i++) {
+            end[pairs[i].higher + 1]++;
+        }
+        for (uint64_t l = 0; l < locations; l++) {
+            end[l + 1] += end[l];
+        }
+        for (uint64_t i = 0; i < count; i++) {
+            sorted[end[pairs[i].higher]++] = pairs[i];
+        }
+        for (uint64_t l = 0, from = 0; l < locations; from = end[l++]) {
+            pairs_merge(pairs + from, sorted + from, end[l] - from);
+        }
+    }
+    free(sorted);
+    free(end);
+    return sorted && end;
+}
+
+static void syncs_pairs_sort(void *self, uint32_t location)
+{
+    struct syncs *s = self;
+    const uint64_t locations = s->analysis->session.trace->layout.location_count;
+    const uint64_t from = location ? s->place[location - 1] : 0;
+    const uint64_t count = s->place[location] - from;
+    if (count < locations || !pairs_sort(s->pairs + from, count, locations)) {
+        qsort(s->pairs + from, count, sizeof *s->pairs, syncs_by_pair);
+    }
+    pairs_link(s, s->pairs + from, count);
 }
 
 /* Whether all who leave through a node have met all others there. */
@@ -144,8 +203,7 @@ static void meeting_add(struct syncs *s, uint64_t from, uint32_t call, uint32_t 
     }
 }
 
-/* For each location, list its calls that left through a node where all members met, in order. */
-static int meetings_find(struct syncs *s, struct ictus_why *why)
+int ictusi_syncs_meet(struct syncs *s, struct ictus_why *why)
 {
     const struct analysis *a = s->analysis;
     const struct points *points = &a->session.history.points;
@@ -181,12 +239,15 @@ static int meetings_find(struct syncs *s, struct ictus_why *why)
     return err;
 }
 
-int ictusi_syncs_end(struct syncs *s, struct ictus_why *why)
+/* After this the pairs are no longer needed: one number per call remains. */
+void ictusi_syncs_end(struct syncs *s)
 {
-    syncs_pairs_find(s);
-    const int err = meetings_find(s, why);
+    const struct session *session = &s->analysis->session;
+    ictusi_crew_run(session->threads, (uint32_t)session->trace->layout.location_count,
+                    syncs_pairs_sort, s);
+    free(s->pairs);
+    s->pairs = NULL;
     ictusi_syncs_relax(s);
-    return err;
 }
 
 void ictusi_syncs_free(struct syncs *s)

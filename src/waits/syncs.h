@@ -44,13 +44,19 @@ struct sync_point {
  * ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
 int ictusi_syncs_begin(struct syncs *syncs, const struct analysis *analysis, struct ictus_why *why);
-int ictusi_syncs_end(struct syncs *syncs, struct ictus_why *why);
+void ictusi_syncs_end(struct syncs *syncs);
+
+/*
+ * List the calls of each location that left through a node where all members met, in order. Needs
+ * nothing of the pass, so it may be called at the same time. Errors: as above.
+ */
+int ictusi_syncs_meet(struct syncs *syncs, struct ictus_why *why);
 void ictusi_syncs_free(struct syncs *syncs);
 
 /* Release the memory of the lists that lie in files; the contents stay. */
 void ictusi_syncs_relax(const struct syncs *syncs);
 
-/* Call after ictusi_syncs_end(). Call ictusi_sync_search_free() even after an error. */
+/* Call after ictusi_syncs_meet(). Call ictusi_sync_search_free() even after an error. */
 int ictusi_sync_search_init(struct sync_search *search, const struct syncs *syncs);
 void ictusi_sync_search_free(struct sync_search *search);
 

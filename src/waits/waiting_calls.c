@@ -49,7 +49,7 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
 
 struct calls_mapping {
     struct waiting_calls *calls;
-    int64_t (*map)(void *self, uint32_t location, int64_t stamp);
+    calls_map *map;
     void *self;
 };
 
@@ -66,16 +66,18 @@ static void calls_map_location(void *self, uint32_t location)
     if (calls->begin[location] == NO_EVENTS) {
         return;
     }
-    int64_t last = m->map(m->self, location, calls->begin[location]);
+    struct map_hints enters = {0, 0, 0}; /* calls are long: their ends have hints of their own */
+    struct map_hints leaves = {0, 0, 0};
+    int64_t last = m->map(m->self, location, calls->begin[location], &enters);
     calls->begin[location] = last;
     for (uint64_t i = calls->first[location]; i < calls->first[location + 1]; i++) {
         if (i % MAPPED == 0) {
             ictusi_store_relax(&calls->calls);
         }
         struct waiting_call *c = call_at(calls, i);
-        int64_t enter = m->map(m->self, location, c->enter);
+        int64_t enter = m->map(m->self, location, c->enter, &enters);
         enter = enter > last ? enter : last;
-        int64_t leave = m->map(m->self, location, c->leave);
+        int64_t leave = m->map(m->self, location, c->leave, &leaves);
         leave = leave > enter ? leave : enter;
         /* unchanged calls need not be written to the file again */
         if (enter != c->enter || leave != c->leave) {
@@ -88,8 +90,7 @@ static void calls_map_location(void *self, uint32_t location)
 
 /* The last call of a location with events is its end. */
 void ictusi_waiting_calls_map(struct waiting_calls *calls, uint32_t locations, int threads,
-                              int64_t (*map)(void *self, uint32_t location, int64_t stamp),
-                              void *self)
+                              calls_map *map, void *self)
 {
     struct calls_mapping mapping = {calls, map, self};
     ictusi_crew_run(threads, locations, calls_map_location, &mapping);

@@ -96,13 +96,20 @@ struct waiting_calls {
 int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
                               struct ictus_why *why);
 
+/* Where a map found the last instant of a location: at first, and if it does not use it, 0. */
+struct map_hints {
+    uint32_t local, unit, off;
+};
+
+/* Maps a location's stamp. Those of one location come in order, but for few. */
+typedef int64_t calls_map(void *self, uint32_t location, int64_t stamp, struct map_hints *hints);
+
 /*
  * Map all instants with a function of each location's stamps, several locations at a time. from and
  * to are known afterwards.
  */
 void ictusi_waiting_calls_map(struct waiting_calls *calls, uint32_t locations, int threads,
-                              int64_t (*map)(void *self, uint32_t location, int64_t stamp),
-                              void *self);
+                              calls_map *map, void *self);
 void ictusi_waiting_calls_free(struct waiting_calls *calls);
 
 /* Release the memory behind the calls; their contents stay in the files. */

@@ -55,56 +55,70 @@ struct run {
     struct wait_instances instances;
 };
 
-/* Two halves of an analysis that use nothing of each other, for two threads. */
-struct halves {
+/* Parts of an analysis that use nothing of each other, for several threads. */
+enum walk_part { WALK_SUMS, WALK_OTHERS, WALK_SITES, WALK_MEETINGS, WALK_PARTS };
+enum follow_part { FOLLOW_BLAME, FOLLOW_CRITICAL, FOLLOW_PARTS };
+enum { PARTS_MOST = WALK_PARTS };
+
+struct parts {
     struct run *run;
-    int err[2];
-    struct ictus_why why[2];
+    int err[PARTS_MOST];
+    struct ictus_why why[PARTS_MOST];
 };
 
 /*
- * Everything that depends only on each call and its partner. The sums of waits take as long as all
- * the rest.
+ * Everything that depends only on each call and its partner, the longest part first. The sums of
+ * waits take as long as all the rest.
  */
-static void waits_walk_half(void *self, uint32_t half)
+static void waits_walk_part(void *self, uint32_t part)
 {
-    struct halves *h = self;
-    struct run *r = h->run;
+    struct parts *p = self;
+    struct run *r = p->run;
     const struct analysis *a = &r->analysis;
     struct call_pass *const sums[] = {&r->rows.pass};
     struct call_pass *const others[] = {&r->times.pass, &r->syncs.pass, &r->instances.pass};
-    int err = ICTUS_OK;
-    if (half == 0) {
-        err = ictusi_analysis_walk(a, sums, sizeof sums / sizeof *sums);
-        err = err ? err : ictusi_rows_end(&r->rows);
-        err = err ? err : ictusi_rows_sites(&r->rows, a);
-    } else {
-        err = ictusi_analysis_walk(a, others, sizeof others / sizeof *others);
-        err = err ? err : ictusi_syncs_end(&r->syncs, &h->why[half]);
+    int *err = &p->err[part];
+    switch ((enum walk_part)part) {
+    case WALK_SUMS:
+        *err = ictusi_analysis_walk(a, sums, sizeof sums / sizeof *sums);
+        *err = *err ? *err : ictusi_rows_end(&r->rows);
+        break;
+    case WALK_OTHERS:
+        *err = ictusi_analysis_walk(a, others, sizeof others / sizeof *others);
+        break;
+    case WALK_SITES:
+        ictusi_rows_sites(&r->rows);
+        break;
+    default:
+        *err = ictusi_syncs_meet(&r->syncs, &p->why[part]);
+        break;
     }
-    h->err[half] = err;
 }
 
 /* The causes and the critical path. */
-static void waits_follow_half(void *self, uint32_t half)
+static void waits_follow_part(void *self, uint32_t part)
 {
-    struct halves *h = self;
-    struct run *r = h->run;
-    h->err[half] = half == 0 ? ictusi_blame_find(&r->blame, &r->times, &r->syncs, &h->why[half])
-                             : ictusi_critical_find(&r->critical, &r->times, &h->why[half]);
+    struct parts *p = self;
+    struct run *r = p->run;
+    p->err[part] = part == FOLLOW_BLAME
+                       ? ictusi_blame_find(&r->blame, &r->times, &r->syncs, &p->why[part])
+                       : ictusi_critical_find(&r->critical, &r->times, &p->why[part]);
 }
 
-/* Run both halves. The first error counts. */
-static int waits_run_halves(struct run *r, void (*half)(void *self, uint32_t half),
-                            struct ictus_why *why)
+/* Run all parts. The first error counts. */
+static int waits_run_parts(struct run *r, uint32_t count, void (*part)(void *self, uint32_t part),
+                           struct ictus_why *why)
 {
-    struct halves h = {.run = r};
-    ictusi_crew_run(r->analysis.session.threads, 2, half, &h);
-    const int bad = h.err[0] ? 0 : 1;
-    if (h.err[bad] && why && *h.why[bad].text) {
-        *why = h.why[bad];
+    struct parts p = {.run = r};
+    uint32_t bad = 0;
+    ictusi_crew_run(r->analysis.session.threads, count, part, &p);
+    while (bad + 1 < count && !p.err[bad]) {
+        bad++;
     }
-    return h.err[bad];
+    if (p.err[bad] && why && *p.why[bad].text) {
+        *why = p.why[bad];
+    }
+    return p.err[bad];
 }
 
 static int waits_walk(struct run *r, struct ictus_why *why)
@@ -114,9 +128,12 @@ static int waits_walk(struct run *r, struct ictus_why *why)
     ictusi_instances_begin(&r->instances, a);
     int err = ictusi_times_begin(&r->times, a, why);
     err = err ? err : ictusi_syncs_begin(&r->syncs, a, why);
-    err = err ? err : waits_run_halves(r, waits_walk_half, why);
+    err = err ? err : waits_run_parts(r, WALK_PARTS, waits_walk_part, why);
     ictusi_instances_end(&r->instances);
-    return err;
+    if (!err) {
+        ictusi_syncs_end(&r->syncs);
+    }
+    return err ? err : ictusi_rows_sites_end(&r->rows);
 }
 
 /*
@@ -129,7 +146,7 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     int err = ictusi_analysis_open(a, in, why);
     err = err ? err : waits_find(a, &r->rows, why);
     err = err ? err : waits_walk(r, why);
-    return err ? err : waits_run_halves(r, waits_follow_half, why);
+    return err ? err : waits_run_parts(r, FOLLOW_PARTS, waits_follow_part, why);
 }
 
 /* Also called after an error: parts that were not made are zero, and freeing them does nothing. */

@@ -62,7 +62,8 @@ static void blame_is_passed_on(int threads)
     scene_times(&s, &times);
     REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
     scene_walk(&s, &syncs.pass);
-    REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+    REQUIRE(!ictusi_syncs_meet(&syncs, NULL));
+    ictusi_syncs_end(&syncs);
     REQUIRE(!ictusi_blame_find(&blame, &times, &syncs, NULL));
     CHECK_NEAR(blame.total, 1470, 1e-9);
     CHECK(blame.cyclic == 0 && blame.unattributed == 0);
@@ -275,7 +276,8 @@ static void waits_know_the_last_step(void)
         steps_wait(&s, &g, steps, &rng);
         REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
         scene_walk(&s, &syncs.pass);
-        REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+        REQUIRE(!ictusi_syncs_meet(&syncs, NULL));
+        ictusi_syncs_end(&syncs);
         REQUIRE(!ictusi_sync_search_init(&search, &syncs));
         for (int k = 0; k < STEPS; k++) {
             const int i = trial % 2 ? k : STEPS - 1 - k; /* forwards or backwards */
@@ -343,7 +345,8 @@ static void chain_blame(int threads, double (*const errors[LOCATIONS])(int), str
     scene_times(&s, &times);
     REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
     scene_walk(&s, &syncs.pass);
-    REQUIRE(!ictusi_syncs_end(&syncs, NULL));
+    REQUIRE(!ictusi_syncs_meet(&syncs, NULL));
+    ictusi_syncs_end(&syncs);
     REQUIRE(!ictusi_blame_find(blame, &times, &syncs, NULL));
     ictusi_syncs_free(&syncs);
     ictusi_times_free(&times);

@@ -216,7 +216,9 @@ static void other_sources(void)
     s.trace.layout.node_count = 1;
     REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
     CHECK(h.source == SIGMA_ONE_CLOCK && h.clock_count == 1 && h.reach == 0 && h.worst == 0);
-    CHECK(ictusi_histories_sigma(&h, 0, 0, 3, 0) == 0 && ictusi_histories_off(&h, 0, 0) == 0);
+    uint32_t hint = 0;
+    CHECK(ictusi_histories_sigma(&h, 0, 0, 3, 0) == 0);
+    CHECK(ictusi_histories_off(&h, 0, 0, &hint) == 0);
     ictusi_histories_free(&h);
     scene_open(&s);
     for (uint32_t i = 0; i < LOCATIONS; i++) {
@@ -280,7 +282,8 @@ static void line_is_straight(const struct histories *h, uint32_t location, int64
     CHECK_NEAR(ictusi_histories_sigma(h, location, time, other, 0),
                sqrt(a * a + b * b + a * b + far * far), 1e-9);
     CHECK(ictusi_histories_sigma(h, location, time, location ^ 1, 0) == 0);
-    CHECK(ictusi_histories_off(h, location, time) == 0); /* of messages only */
+    uint32_t hint = 0;
+    CHECK(ictusi_histories_off(h, location, time, &hint) == 0); /* of messages only */
 }
 
 /* The errors that messages have shown are subtracted, interpolated linearly. */
@@ -292,12 +295,20 @@ static void messages_are_taken_off(struct histories *h)
     off[0] = 100;
     off[1] = 300;
     off[2] = -51;
-    CHECK(ictusi_histories_off(h, 0, 0) == 100);
-    CHECK(ictusi_histories_off(h, 0, times[0] + 1) == 100);
-    CHECK(ictusi_histories_off(h, 0, (times[0] + times[1]) / 2) == 200);
-    CHECK(ictusi_histories_off(h, 0, times[2]) == -51);
-    CHECK(ictusi_histories_off(h, 0, 1000000) == -51);
-    CHECK(ictusi_histories_off(h, 3, 1000000) == 0);
+    uint32_t hint = 0;
+    CHECK(ictusi_histories_off(h, 0, 0, &hint) == 100);
+    CHECK(ictusi_histories_off(h, 0, times[0] + 1, &hint) == 100);
+    CHECK(ictusi_histories_off(h, 0, (times[0] + times[1]) / 2, &hint) == 200);
+    CHECK(ictusi_histories_off(h, 0, times[2], &hint) == -51);
+    CHECK(ictusi_histories_off(h, 0, 1000000, &hint) == -51);
+    CHECK(ictusi_histories_off(h, 3, 1000000, &hint) == 0);
+    for (uint32_t from = 0; from < 5; from++) { /* the hint changes no result */
+        uint32_t near[] = {from, from, from};
+        CHECK(ictusi_histories_off(h, 0, times[0], &near[0]) == 100);
+        CHECK(ictusi_histories_off(h, 0, (times[0] + times[1]) / 2, &near[1]) == 200);
+        CHECK(ictusi_histories_off(h, 0, times[2], &near[2]) == -51);
+        CHECK(near[0] == 0 && near[1] == 0 && near[2] == 2);
+    }
 }
 
 /* For pairs that messages connect, the deviation is reported as it was drawn. */

@@ -42,9 +42,9 @@ static void trace_close(struct trace *t)
 
 static uint32_t entered(struct paths *paths, uint32_t parent, uint32_t which, uint64_t site)
 {
-    uint32_t region = 0;
-    const uint32_t path = ictusi_paths_enter(paths, parent, FIRST_REF + which, site, &region);
-    CHECK(path != PATH_NONE && region == (which < 3 ? which : UINT32_MAX));
+    const uint32_t path = path_enter(paths, parent, FIRST_REF + which, site);
+    REQUIRE(path != PATH_NONE);
+    CHECK(paths->list[path].region == (which < 3 ? which : UINT32_MAX));
     return path;
 }
 
