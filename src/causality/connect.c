@@ -2,6 +2,8 @@
 /* Connects messages and threads with each other, and all of a history. */
 #include "causality/connect.h"
 
+#include "causality/crew.h"
+
 #include <ictus/error.h>
 #include <stdlib.h>
 
@@ -201,25 +203,68 @@ static int instance_connect_thread(struct graph *graph, const struct instance *i
     return ICTUS_OK;
 }
 
-/*
- * Turn all chains into links. Collectives come first, because other ranks compute the numbers of
- * their nodes, which begin at 0.
- */
-int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
-                           const struct agreement *agreements)
+/* At most so many jobs connect channels. */
+enum { CHANNEL_JOBS = 8 };
+
+/* What is connected, and what the jobs have counted. */
+struct connecting {
+    struct graph *graph;
+    const struct agreement *agreements;
+    struct graph counts[CHANNEL_JOBS]; /* of the messages only */
+    int err[1 + CHANNEL_JOBS];
+};
+
+/* Collectives come first, because other ranks compute the numbers of their nodes. */
+static int connect_nodes(struct graph *graph, const struct agreement *agreements)
 {
-    struct matching *m = &history->matching;
-    *graph = (struct graph){.history = history, .share = share};
+    const struct matching *m = &graph->history->matching;
     int err = ictusi_collectives_connect(graph, agreements);
     for (uint64_t i = 0; i < m->instance_count && !err; i++) {
         if (m->instances[i].op >= OP_FORK && m->instances[i].op <= OP_PAIR) {
             err = instance_connect_thread(graph, &m->instances[i]);
         }
     }
-    for (uint64_t i = 0; i < m->channel_count && !err; i++) {
+    return err;
+}
+
+/* Connect an equal part of the channels, which have no points in common. */
+static int connect_channels(const struct graph *graph, uint32_t part, struct graph *counts)
+{
+    struct matching *m = &graph->history->matching;
+    const uint64_t end = m->channel_count * (part + 1) / CHANNEL_JOBS;
+    struct graph own = {.history = graph->history, .share = graph->share};
+    int err = ICTUS_OK;
+    for (uint64_t i = m->channel_count * part / CHANNEL_JOBS; i < end && !err; i++) {
         if (!connect_crosses_ranks(graph, &m->channels[i])) {
-            err = connect_pair_channel(graph, &m->channels[i]);
+            err = connect_pair_channel(&own, &m->channels[i]);
         }
+    }
+    *counts = own;
+    return err;
+}
+
+/* No message has a point in common with a node, so that these are made at the same time. */
+static void connect_job(void *self, uint32_t number)
+{
+    struct connecting *c = self;
+    c->err[number] = number == 0 ? connect_nodes(c->graph, c->agreements)
+                                 : connect_channels(c->graph, number - 1, &c->counts[number - 1]);
+}
+
+/* Turn all chains into links. */
+int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
+                           const struct agreement *agreements, int threads)
+{
+    struct connecting c = {.graph = graph, .agreements = agreements};
+    *graph = (struct graph){.history = history, .share = share};
+    ictusi_crew_run(threads, 1 + CHANNEL_JOBS, connect_job, &c);
+    int err = c.err[0];
+    for (int i = 0; i < CHANNEL_JOBS; i++) {
+        err = err ? err : c.err[1 + i];
+        graph->messages += c.counts[i].messages;
+        graph->unmatched_sends += c.counts[i].unmatched_sends;
+        graph->unmatched_receives += c.counts[i].unmatched_receives;
+        graph->left_out += c.counts[i].left_out;
     }
     return err;
 }

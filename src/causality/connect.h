@@ -6,11 +6,13 @@
 #include "causality/collectives.h"
 
 /*
- * Connect all points of the history. agreements: one per class and communicator (index class *
- * comm_count + comm), or NULL without MPI. Errors: ICTUS_ERR_NOMEM.
+ * Connect all points of the history, in up to this many threads; the result does not depend on
+ * their number. agreements: one per class and communicator (index class * comm_count + comm), or
+ * NULL without MPI. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
-                           const struct agreement *agreements);
+                           const struct agreement *agreements, int threads);
+
 /* How much of one side of a channel can be counted. */
 struct reach ictusi_connect_reach(const struct matching *matching, const struct channel *channel,
                                   bool send);

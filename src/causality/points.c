@@ -87,36 +87,64 @@ static void points_take_notes(union point_note *to, const union point_note *from
     }
 }
 
-/*
- * Copy piece by piece and drop each piece once it is copied, so that the two copies are never in
- * memory as a whole.
- */
+/* Notes are copied piece by piece, and each piece is dropped once it is copied. */
+static int points_append_notes(struct points *points, struct points *other, struct ictus_why *why)
+{
+    enum { PIECE = 1 << 17 };
+    struct store *notes = &points->stores[POINTS_NOTE];
+    int err = ICTUS_OK;
+    for (uint64_t done = 0, n = 0; done < other->count && !err; done += n) {
+        n = other->count - done < PIECE ? other->count - done : PIECE;
+        err = ictusi_store_grow(notes, n, why);
+        if (!err) {
+            points_take_notes(points->note + notes->count, other->note + done, n);
+            notes->count += n;
+            ictusi_store_drop(&other->stores[POINTS_NOTE], done, n);
+        }
+    }
+    return err;
+}
+
+static void points_leave(const void *self, void *elements, uint64_t count)
+{
+    (void)self;
+    (void)elements;
+    (void)count;
+}
+
+static void points_shift_links(const void *self, void *elements, uint64_t count)
+{
+    const uint32_t offset = *(const uint32_t *)self;
+    uint32_t *link = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        link[i] = link[i] == NODE_NONE ? NODE_NONE : link[i] + offset;
+    }
+}
+
+/* Append array by array, so that the two copies are never in memory as a whole. */
 int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why)
 {
     const uint32_t offset = (uint32_t)points->count;
+    const uint64_t count = points->count + other->count;
     int err = ICTUS_OK;
-    for (uint64_t done = 0, n = 0; done < other->count && !err; done += n) {
-        err = ictusi_points_grow(points, why);
-        const uint64_t at = points->count;
-        n = other->count - done;
-        const uint64_t fits = points_ready(points) - at;
-        n = n < fits ? n : fits;
-        if (err) {
-            break;
+    for (int i = 0; i < POINTS_ARRAYS && !err; i++) {
+        struct store *to = &points->stores[i];
+        struct store *from = &other->stores[i];
+        to->count = points->count;
+        from->count = other->count;
+        if (i == POINTS_NOTE) {
+            err = points_append_notes(points, other, why);
+        } else if (i != POINTS_VALUE) {
+            err = ictusi_store_take(to, from, i == POINTS_LINK ? points_shift_links : points_leave,
+                                    &offset, why);
         }
-        memcpy(points->time + at, other->time + done, n * sizeof *points->time);
-        memcpy(points->gap + at, other->gap + done, n * sizeof *points->gap);
-        memcpy(points->peer + at, other->peer + done, n * sizeof *points->peer);
-        memcpy(points->kind + at, other->kind + done, n * sizeof *points->kind);
-        points_take_notes(points->note + at, other->note + done, n);
-        for (uint64_t i = 0; i < n; i++) {
-            const uint32_t link = other->link[done + i];
-            points->link[at + i] = link == NODE_NONE ? NODE_NONE : link + offset;
-        }
-        points->count += n;
-        for (int i = 0; i < POINTS_ARRAYS; i++) {
-            ictusi_store_drop(&other->stores[i], done, n);
-        }
+        to->count = count;
+    }
+    points->count = count;
+    /* The last array tells how many points have storage. */
+    const uint64_t ready = points_ready(points);
+    for (int i = 0; i < POINTS_ARRAYS && !err; i++) {
+        err = ictusi_store_grow(&points->stores[i], ready - count, why);
     }
     ictusi_points_relax(points);
     return err;

@@ -85,6 +85,12 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why);
  */
 int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why);
 
+/* Whether this many more points stay in memory. */
+static inline bool points_stay(const struct points *points, uint64_t more)
+{
+    return points->count + more <= points->stores[POINTS_TIME].memory;
+}
+
 /* Release the memory behind the arrays; their contents stay in the file. */
 void ictusi_points_relax(const struct points *points);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ictus/text.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 enum { STORE_PAGE = 4096, STORE_STEP = 1 << 17 }; /* bytes; elements allocated at a time */
+enum { STORE_MOVED = 1 << 16 };                   /* bytes from which on pages are moved */
+enum { STORE_PIECE = 1 << 10 };                   /* elements that stay in the cache */
 
 /* Mappings can only be made and dropped by whole pages. */
 static uint64_t store_bytes(const struct store *store, uint64_t count)
@@ -156,10 +159,48 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
     return err;
 }
 
+/*
+ * Move the pages of another array in memory to the first page border after the elements here.
+ * Copying would have to get as many new pages, which takes much longer than to copy. Returns false
+ * if it is not possible.
+ */
+static bool store_move_pages(const struct store *store, const struct store *other)
+{
+#ifdef MREMAP_DONTUNMAP
+    const uint64_t place = store_bytes(store, store->count);
+    const uint64_t bytes = store_bytes(other, other->count);
+    return store->filed == 0 && other->filed == 0 && store->count + other->count <= store->memory &&
+           bytes >= STORE_MOVED && place + bytes <= store_bytes(store, store->room) &&
+           mremap(other->area, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+                  (char *)store->area + place) != MAP_FAILED;
+#else
+    return false;
+#endif
+}
+
+/* The moved pages begin up to one page too late. Close the gap, and mend the elements meanwhile. */
+static void store_close_up(struct store *store, uint64_t count, store_mend *mend, const void *self)
+{
+    char *const to = (char *)store->area + store->count * store->size;
+    char *const from = (char *)store->area + store_bytes(store, store->count);
+    for (uint64_t done = 0, n = 0; done < count; done += n) {
+        n = count - done < STORE_PIECE ? count - done : STORE_PIECE;
+        memmove(to + done * store->size, from + done * store->size, n * store->size);
+        mend(self, to + done * store->size, n);
+    }
+    memset(to + count * store->size, 0, (size_t)(from - to));
+    store->count += count;
+    store->ready = store->ready > store->count ? store->ready : store->count;
+}
+
 int ictusi_store_take(struct store *store, struct store *other, store_mend *mend, const void *self,
                       struct ictus_why *why)
 {
     int err = ICTUS_OK;
+    if (store_move_pages(store, other)) {
+        store_close_up(store, other->count, mend, self);
+        return ICTUS_OK;
+    }
     for (uint64_t done = 0, n = 0; done < other->count && !err; done += n) {
         n = other->count - done < STORE_STEP ? other->count - done : STORE_STEP;
         err = ictusi_store_grow(store, n, why);

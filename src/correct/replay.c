@@ -285,7 +285,7 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
         err = replay_agree_on_collectives(team, history, share, agreements, &said);
     }
     if (!err) {
-        err = team_agree(team, ictusi_connect_history(graph, history, share, agreements));
+        err = team_agree(team, ictusi_connect_history(graph, history, share, agreements, 1));
     }
     if (!err) {
         err = ictusi_rank_matching_run(ictusi_transport_team(team)->comm, graph,

@@ -251,7 +251,7 @@ int ictusi_session_read(struct session *s, struct scan_tap *tap)
     }
     if (!err) {
         err = team ? team->connect(team, &s->graph, &s->history, &s->share)
-                   : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL);
+                   : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL, s->threads);
     }
     return ictusi_session_agree(s, err);
 }

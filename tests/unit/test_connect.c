@@ -102,7 +102,7 @@ static void ends_around_a_gap_are_paired(bool sender_has_gap)
     }
     m->stretches.gaps[sender_has_gap ? 0 : 1].count = 1;
     ictusi_stretches_seal(&m->stretches);
-    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL));
+    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL, 2));
     for (int i = 0; i < FIRST + LAST; i++) {
         CHECK(scene_paired(&s, whole[i < FIRST ? i : i + ALL - FIRST - LAST], part[i]));
     }
@@ -122,7 +122,7 @@ static void self_is_alone(void)
     const uint32_t send = scene_message(&s, SELF, 0, 0, true);
     const uint32_t lone = scene_message(&s, SELF, 1, 1, false);
     const uint32_t receive = scene_message(&s, SELF, 0, 0, false);
-    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL));
+    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL, 2));
     CHECK(scene_paired(&s, send, receive));
     CHECK(s.history.points.link[lone] == NODE_NONE);
     CHECK(s.graph.messages == 1 && s.graph.unmatched_receives == 1);
@@ -138,7 +138,7 @@ static void strangers_stand_for_themselves(void)
     const uint32_t receive = scene_message(&s, WORLD, 3, 1, false);
     CHECK(s.history.matching.channel_count == 1);
     CHECK(s.history.matching.channels[0].sender == 3);
-    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL));
+    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL, 2));
     CHECK(scene_paired(&s, send, receive));
     scene_close(&s);
 }
@@ -159,7 +159,7 @@ static void collectives_of_one_wait_for_nobody(void)
                                          .class = POINT_COLLECTIVE};
     REQUIRE(!ictusi_match_collective(&s.history.matching, &call));
     CHECK(s.history.matching.instance_count == 0);
-    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL));
+    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL, 2));
     CHECK(s.graph.collectives == 0 && s.graph.incomplete == 0);
     scene_close(&s);
 }
@@ -249,7 +249,7 @@ static void whole_add_rank(struct whole *w, uint32_t rank, const struct world_ca
         }
     }
     *world = (struct agreement){1, base, ops, ops, root, sums};
-    REQUIRE(!ictusi_connect_history(&s->graph, &s->history, &s->share, agreements));
+    REQUIRE(!ictusi_connect_history(&s->graph, &s->history, &s->share, agreements, 2));
 }
 
 static void whole_link(struct whole *w, uint32_t from, uint32_t to, bool told, bool expected)

@@ -138,7 +138,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
     session->flow = (struct flow){.graph = &session->graph, .latency = &session->latency};
     session->from = 100000;
     session->to = 100000 + llround(end);
-    REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL));
+    REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL, 2));
     s->h = (struct histories){.clock_of = s->numbers,
                               .home = s->numbers, /* one clock per location */
                               .clock_count = CLOCKS,

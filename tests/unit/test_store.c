@@ -77,6 +77,9 @@ static void store_takes(uint64_t memory, uint64_t other_memory)
     ictusi_store_relax(&store);
     CHECK(store.count == 3ULL * FEW && store_holds(&store, 0, FEW) &&
           store_holds(&store, FEW, 2ULL * FEW));
+    REQUIRE(!ictusi_store_grow(&store, 1, NULL)); /* what follows is new */
+    const struct element *next = element_at(&store, store.count);
+    CHECK(next->value[0] == 0 && next->value[1] == 0 && next->value[2] == 0);
     ictusi_store_fini(&other);
     ictusi_store_fini(&store);
 }
@@ -110,6 +113,7 @@ int main(void)
     store_takes(0, 0);
     store_takes(KEPT, MANY * sizeof(struct element) * 2);
     store_takes(MANY * sizeof(struct element) * 2, 0);
+    store_takes(MANY * sizeof(struct element) * 2, MANY * sizeof(struct element) * 2);
     store_grows_at_once(0);
     store_grows_at_once(KEPT);
     store_grows_at_once(MANY * sizeof(struct element) * 2);
