@@ -32,7 +32,8 @@ struct open_rate {
 /* The rates that are open on a location: a heap with the largest `until` on top. */
 struct rate_heap {
     uint32_t *list;
-    uint32_t count, room;
+    uint32_t count;
+    uint64_t room;
 };
 
 /* At most so many threads find charges, or keep ledgers. Two more jobs are each for one thread. */
@@ -68,7 +69,8 @@ struct replay {
     struct rate_heap *heaps;               /* by location */
     struct store pending; /* uint32_t, by call: list of rates to open when it is passed */
     struct open_rate *rates;
-    uint32_t rate_count, rate_room, free_rate;
+    uint32_t rate_count, free_rate;
+    uint64_t rate_room;
     struct ledger_key *keys; /* of rows */
     uint64_t key_count;
 };
@@ -99,16 +101,9 @@ static uint32_t rate_new(struct replay *r)
         r->free_rate = r->rates[index].next;
         return index;
     }
-    if (r->rate_count >= r->rate_room) {
-        const uint32_t room = r->rate_room ? 2 * r->rate_room : 256;
-        struct open_rate *wide = realloc(r->rates, room * sizeof *wide);
-        if (!wide) {
-            return RATE_NONE;
-        }
-        r->rates = wide;
-        r->rate_room = room;
-    }
-    return r->rate_count++;
+    const bool room =
+        array_widen((void **)&r->rates, r->rate_count + 1ULL, &r->rate_room, sizeof *r->rates);
+    return room ? r->rate_count++ : RATE_NONE;
 }
 
 static void rate_release(struct replay *r, uint32_t index)
@@ -129,14 +124,8 @@ static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
 /* Binary heap. Intervals may overlap in any way, but those that reach back least close first. */
 static int heap_push(struct replay *r, struct rate_heap *heap, uint32_t index)
 {
-    if (heap->count == heap->room) {
-        const uint32_t room = heap->room ? 2 * heap->room : 16;
-        uint32_t *wide = realloc(heap->list, room * sizeof *wide);
-        if (!wide) {
-            return ICTUS_ERR_NOMEM;
-        }
-        heap->list = wide;
-        heap->room = room;
+    if (!array_widen((void **)&heap->list, heap->count + 1ULL, &heap->room, sizeof *heap->list)) {
+        return ICTUS_ERR_NOMEM;
     }
     uint32_t at = heap->count++;
     while (at > 0 && rate_before(r, index, heap->list[(at - 1) / 2])) {

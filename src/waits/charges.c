@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "waits/charges.h"
 
+#include "core/array.h"
+
 #include <stdlib.h>
 
 int ictusi_charge_desk_init(struct charge_desk *d, const struct times *times,
@@ -22,19 +24,11 @@ void ictusi_charge_desk_free(struct charge_desk *d)
     *d = (struct charge_desk){.parts = NULL};
 }
 
-/* The list is emptied and filled again, so it never becomes smaller. */
+/* The list is emptied and filled again. */
 static struct charge_part *charge_part_add(struct charge_desk *d)
 {
-    if (d->count == d->room) {
-        const uint64_t room = d->room ? 2 * d->room : 1024;
-        struct charge_part *wide = realloc(d->parts, room * sizeof *wide);
-        if (!wide) {
-            return NULL;
-        }
-        d->parts = wide;
-        d->room = room;
-    }
-    return &d->parts[d->count++];
+    const bool room = array_widen((void **)&d->parts, d->count + 1, &d->room, sizeof *d->parts);
+    return room ? &d->parts[d->count++] : NULL;
 }
 
 /*

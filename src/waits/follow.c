@@ -5,6 +5,7 @@
  */
 #include "waits/follow.h"
 
+#include "core/array.h"
 #include "core/container.h"
 
 #include <stdlib.h>
@@ -23,17 +24,11 @@ static struct follower *follow_self(struct scan_tap *tap)
 /* Append a share of time since the last call. */
 static void follow_share(struct follower *f, uint32_t path, int64_t ticks)
 {
-    if (f->share_count == f->share_room) {
-        const uint64_t room = f->share_room ? 2 * f->share_room : 64;
-        struct share_of_time *wide = realloc(f->shares, room * sizeof *wide);
-        if (!wide) {
-            f->err = ICTUS_ERR_NOMEM;
-            return;
-        }
-        f->shares = wide;
-        f->share_room = room;
+    if (array_widen((void **)&f->shares, f->share_count + 1, &f->share_room, sizeof *f->shares)) {
+        f->shares[f->share_count++] = (struct share_of_time){ticks, path};
+    } else {
+        f->err = ICTUS_ERR_NOMEM;
     }
-    f->shares[f->share_count++] = (struct share_of_time){ticks, path};
 }
 
 /*

@@ -4,6 +4,7 @@
  */
 #include "waits/ledger.h"
 
+#include "core/array.h"
 #include "core/wide.h"
 
 #include <ictus/error.h>
@@ -48,27 +49,12 @@ void ictusi_ledger_free(struct ledger *l)
     *l = (struct ledger){.open = NULL};
 }
 
-/* Twice the room for a list, until `count` elements fit. It never becomes smaller. */
-static void *ledger_widen(void *list, uint64_t count, uint64_t *room, size_t size)
-{
-    uint64_t wanted = *room ? *room : 256;
-    while (wanted < count) {
-        wanted *= 2;
-    }
-    void *wide = wanted > *room ? realloc(list, wanted * size) : list;
-    *room = wide ? wanted : *room;
-    return wide;
-}
-
 int ictusi_ledger_make(struct ledger *l, uint64_t rates, uint64_t rows)
 {
     const size_t slots = ledger_row_slots(l);
-    int64_t *more_rates =
-        ledger_widen(l->rates, rates, &l->rate_room, ledger_rate_slots(l) * sizeof *more_rates);
-    l->rates = more_rates ? more_rates : l->rates;
-    double *more_rows = ledger_widen(l->rows, rows, &l->row_room, slots * sizeof *more_rows);
-    l->rows = more_rows ? more_rows : l->rows;
-    if (!more_rates || !more_rows) {
+    if (!array_widen((void **)&l->rates, rates, &l->rate_room,
+                     ledger_rate_slots(l) * sizeof *l->rates) ||
+        !array_widen((void **)&l->rows, rows, &l->row_room, slots * sizeof *l->rows)) {
         return ICTUS_ERR_NOMEM;
     }
     if (rows > l->row_count) {
@@ -80,17 +66,16 @@ int ictusi_ledger_make(struct ledger *l, uint64_t rates, uint64_t rows)
 
 struct ledger_entry *ictusi_ledger_add(struct ledger_page *page)
 {
-    void *list = ledger_widen(page->entries, page->count + 1, &page->room, sizeof *page->entries);
-    page->entries = list ? list : page->entries;
-    return list ? &page->entries[page->count++] : NULL;
+    const bool room =
+        array_widen((void **)&page->entries, page->count + 1, &page->room, sizeof *page->entries);
+    return room ? &page->entries[page->count++] : NULL;
 }
 
 struct ledger_part *ictusi_ledger_add_part(struct ledger_page *page)
 {
-    void *list =
-        ledger_widen(page->parts, page->part_count + 1, &page->part_room, sizeof *page->parts);
-    page->parts = list ? list : page->parts;
-    return list ? &page->parts[page->part_count++] : NULL;
+    const bool room = array_widen((void **)&page->parts, page->part_count + 1, &page->part_room,
+                                  sizeof *page->parts);
+    return room ? &page->parts[page->part_count++] : NULL;
 }
 
 void ictusi_ledger_page_clear(struct ledger_page *page)
