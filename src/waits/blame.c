@@ -40,12 +40,13 @@ struct rate_heap {
 enum { DESKS = 4, CLERKS = 4, JOBS = 2 + DESKS + CLERKS };
 
 /*
- * What the replay makes of a number of calls in four stages: they are passed (backward.c), their
- * charges are found (charges.c), and made entries of the ledger, which are carried out (ledger.c).
+ * What the replay makes of a number of calls in four stages: they are passed (replay_order.c),
+ * their charges are found (charges.c), and made entries of the ledger, which are carried out
+ * (ledger.c).
  */
 struct replay_page {
     _Alignas(CACHE_LINE) uint64_t count;
-    struct backward_step *steps;
+    struct replay_step *steps;
     struct charge *charges;          /* by step */
     struct charge_desk desks[DESKS]; /* each finds the charges of an equal part of the steps */
     struct ledger_page ledger;
@@ -64,7 +65,7 @@ struct replay {
     struct replay_page pages[STAGES];
     struct ledger ledgers[CLERKS];
     int err[JOBS];
-    struct backward backward;
+    struct replay_order order;
     _Alignas(CACHE_LINE) uint64_t entered; /* steps since memory was last released */
     struct rate_heap *heaps;               /* by location */
     struct store pending; /* uint32_t, by call: list of rates to open when it is passed */
@@ -169,8 +170,7 @@ static int ledger_note(struct ledger_page *ledger, enum ledger_act act, uint32_t
  * Open the rates of a call, once all waits for it have been charged. They do not apply to the
  * call's own wait, which came after the call was entered, and the others waited for that enter.
  */
-static int rates_open(struct replay *r, struct ledger_page *ledger,
-                      const struct backward_step *step)
+static int rates_open(struct replay *r, struct ledger_page *ledger, const struct replay_step *step)
 {
     int err = ICTUS_OK;
     uint32_t *pending = replay_pending(r, step->call);
@@ -187,8 +187,7 @@ static int rates_open(struct replay *r, struct ledger_page *ledger,
  * Close the rates whose interval begins at or after this call. For most calls there are none, and
  * only the top of the heap is examined.
  */
-static int rates_close(struct replay *r, struct ledger_page *ledger,
-                       const struct backward_step *step)
+static int rates_close(struct replay *r, struct ledger_page *ledger, const struct replay_step *step)
 {
     struct rate_heap *heap = &r->heaps[step->location];
     int err = ICTUS_OK;
@@ -236,9 +235,8 @@ static int blame_add_rate(struct replay *r, const struct charge *charge, uint32_
 }
 
 /* Enter the charge of one wait into the ledger. */
-static int blame_enter(struct replay *r, struct ledger_page *ledger,
-                       const struct backward_step *step, const struct charge *charge,
-                       const struct charge_part *parts)
+static int blame_enter(struct replay *r, struct ledger_page *ledger, const struct replay_step *step,
+                       const struct charge *charge, const struct charge_part *parts)
 {
     uint32_t rate = RATE_NONE;
     int err = ICTUS_OK;
@@ -287,7 +285,7 @@ static int replay_enter(struct replay *r, struct replay_page *page)
         const struct charge_part *parts = page->desks[d].parts;
         const uint64_t to = page_part(r, page, d + 1);
         for (uint64_t i = page_part(r, page, d); i < to && !err; i++) {
-            const struct backward_step *step = &page->steps[i];
+            const struct replay_step *step = &page->steps[i];
             err = rates_close(r, &page->ledger, step);
             if (!err && analysis_wait(r->analysis, step->call) > 0) {
                 err = blame_enter(r, &page->ledger, step, &page->charges[i], parts);
@@ -336,7 +334,7 @@ static void replay_job(void *self, uint32_t number)
     int *err = &r->err[number];
     if (number == 0) {
         struct replay_page *page = replay_page_at(r, STAGE_PASS);
-        page->count = ictusi_backward_pass(&r->backward, page->steps, page_most(r));
+        page->count = ictusi_replay_order_pass(&r->order, page->steps, page_most(r));
     } else if (number <= r->desks) {
         *err = replay_charge(r, number - 1);
     } else if (number == r->desks + 1) {
@@ -401,7 +399,7 @@ static int replay_init(struct replay *r, struct ictus_why *why)
     r->desks = threads < DESKS ? threads : DESKS;
     r->clerks = threads < CLERKS ? threads : CLERKS;
     r->heaps = calloc(a->session.trace->layout.location_count + 1, sizeof *r->heaps);
-    int err = r->heaps ? ictusi_backward_init(&r->backward, a, why) : ICTUS_ERR_NOMEM;
+    int err = r->heaps ? ictusi_replay_order_init(&r->order, a, why) : ICTUS_ERR_NOMEM;
     for (uint32_t i = 0; i < r->clerks && !err; i++) { /* equal parts of the histories */
         const struct history_range range = {(int)(HISTORIES * i / r->clerks),
                                             (int)(HISTORIES * (i + 1) / r->clerks)};
@@ -431,7 +429,7 @@ static void replay_free(struct replay *r)
     for (int i = 0; i < STAGES; i++) {
         page_free(&r->pages[i]);
     }
-    ictusi_backward_free(&r->backward);
+    ictusi_replay_order_free(&r->order);
     for (int i = 0; i < CLERKS; i++) {
         ictusi_ledger_free(&r->ledgers[i]);
     }
@@ -465,7 +463,7 @@ static int replay_join(const struct replay *r)
     blame->count = r->key_count;
     blame->total = first->total;
     blame->unattributed = first->unattributed;
-    blame->cyclic = r->backward.cyclic;
+    blame->cyclic = r->order.cyclic;
     for (uint32_t i = 0; i < r->clerks; i++) {
         ictusi_ledger_total(&r->ledgers[i], blame->total_lanes);
     }

@@ -35,8 +35,7 @@ static struct charge_part *charge_part_add(struct charge_desk *d)
  * Add the delays of the causer relative to the waiter by call path, in the order of d->other's
  * list. What it did while recording was off is unknown and counts as nobody's delay.
  */
-static int charge_find(struct charge_desk *d, const struct backward_step *step,
-                       struct charge *charge)
+static int charge_find(struct charge_desk *d, const struct replay_step *step, struct charge *charge)
 {
     const struct partner *p = partner_at(&d->times->analysis->partners, step->call);
     const struct sync_point sync = ictusi_syncs_before(d->syncs, &d->search, step->call);
@@ -62,7 +61,7 @@ static int charge_find(struct charge_desk *d, const struct backward_step *step,
     return ICTUS_OK;
 }
 
-int ictusi_charges_find(struct charge_desk *d, const struct backward_step *steps,
+int ictusi_charges_find(struct charge_desk *d, const struct replay_step *steps,
                         struct charge *charges, uint64_t count)
 {
     int err = ICTUS_OK;

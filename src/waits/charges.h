@@ -6,7 +6,7 @@
 #ifndef ICTUS_WAITS_CHARGES_H
 #define ICTUS_WAITS_CHARGES_H
 
-#include "waits/backward.h"
+#include "waits/replay_order.h"
 #include "waits/syncs.h"
 #include "waits/times.h"
 
@@ -41,7 +41,7 @@ void ictusi_charge_desk_free(struct charge_desk *desk);
  * Find the charges of the calls that waited, after forgetting all earlier parts. Charges of other
  * calls are not set. Errors: ICTUS_ERR_NOMEM.
  */
-int ictusi_charges_find(struct charge_desk *desk, const struct backward_step *steps,
+int ictusi_charges_find(struct charge_desk *desk, const struct replay_step *steps,
                         struct charge *charges, uint64_t count);
 
 #endif

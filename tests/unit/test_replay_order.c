@@ -5,7 +5,7 @@
 
 #include "core/random.h"
 #include "wait_scene.h"
-#include "waits/backward.h"
+#include "waits/replay_order.h"
 
 #include <string.h>
 
@@ -65,11 +65,11 @@ static void order_enter(struct order *o, struct scene *s)
 /* Pass all calls, some at a time. Returns how many waits were given up. */
 static uint64_t order_pass(struct order *o, struct scene *s, uint64_t most)
 {
-    struct backward_step steps[DRAWN];
-    struct backward b;
+    struct replay_step steps[DRAWN];
+    struct replay_order b;
     uint64_t done = 0;
-    REQUIRE(!ictusi_backward_init(&b, &s->a, NULL));
-    for (uint64_t n; (n = ictusi_backward_pass(&b, steps, most)) > 0;) {
+    REQUIRE(!ictusi_replay_order_init(&b, &s->a, NULL));
+    for (uint64_t n; (n = ictusi_replay_order_pass(&b, steps, most)) > 0;) {
         CHECK(n <= most);
         for (uint64_t i = 0; i < n; i++) {
             REQUIRE(steps[i].call < o->count);
@@ -79,7 +79,7 @@ static uint64_t order_pass(struct order *o, struct scene *s, uint64_t most)
         }
     }
     const uint64_t cyclic = b.cyclic;
-    ictusi_backward_free(&b);
+    ictusi_replay_order_free(&b);
     return cyclic;
 }
 
