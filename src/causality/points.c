@@ -42,6 +42,15 @@ void ictusi_points_fini(struct points *points)
     *points = (struct points){.count = 0};
 }
 
+void ictusi_points_drop(struct points *points, int threads)
+{
+    struct store *stores[POINTS_ARRAYS];
+    for (int i = 0; i < POINTS_ARRAYS; i++) {
+        stores[i] = &points->stores[i];
+    }
+    ictusi_stores_drop(stores, POINTS_ARRAYS, threads);
+}
+
 /* The number of points for which every array has storage. */
 static uint64_t points_ready(const struct points *points)
 {

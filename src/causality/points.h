@@ -91,6 +91,9 @@ static inline bool points_stay(const struct points *points, uint64_t more)
     return points->count + more <= points->stores[POINTS_TIME].memory;
 }
 
+/* Release all memory of points that will not be used again, in several threads. */
+void ictusi_points_drop(struct points *points, int threads);
+
 /* Release the memory behind the arrays; their contents stay in the file. */
 void ictusi_points_relax(const struct points *points);
 

@@ -2,6 +2,8 @@
 /* Storage at reserved addresses, first over plain memory, then over a sparse unlinked file. */
 #include "causality/store.h"
 
+#include "causality/crew.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ictus/text.h>
@@ -244,4 +246,20 @@ void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count)
     if (end > begin) {
         (void)madvise((char *)store->area + begin, end - begin, MADV_DONTNEED);
     }
+}
+
+struct stores {
+    struct store *const *list;
+};
+
+static void stores_drop_one(void *self, uint32_t number)
+{
+    const struct store *store = ((const struct stores *)self)->list[number];
+    ictusi_store_drop(store, 0, store->ready);
+}
+
+void ictusi_stores_drop(struct store *const *stores, uint32_t count, int threads)
+{
+    struct stores all = {stores};
+    ictusi_crew_run(threads, count, stores_drop_one, &all);
 }

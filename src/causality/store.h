@@ -68,4 +68,10 @@ void ictusi_store_relax(const struct store *store);
 /* Release the memory of elements that nobody will read again; their contents are lost. */
 void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count);
 
+/*
+ * The same for several whole arrays at a time, before they are closed: handing back much memory
+ * takes long.
+ */
+void ictusi_stores_drop(struct store *const *stores, uint32_t count, int threads);
+
 #endif

@@ -259,6 +259,7 @@ int ictusi_session_read(struct session *s, struct scan_tap *tap)
 void ictusi_session_close(struct session *s)
 {
     ictusi_graph_fini(&s->graph);
+    ictusi_points_drop(&s->history.points, s->threads);
     ictusi_history_fini(&s->history);
     if (s->trace) {
         ictusi_presync_free(s->maps, s->trace->layout.location_count);

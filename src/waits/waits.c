@@ -149,6 +149,15 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     return err ? err : waits_run_parts(r, FOLLOW_PARTS, waits_follow_part, why);
 }
 
+/* Release what takes most memory. Later each store is closed by its owner. */
+static void waits_drop(struct analysis *a)
+{
+    struct waiting_calls *c = &a->calls;
+    struct store *const stores[] = {&c->calls,   &a->partners.list, &c->shares,
+                                    &c->call_of, &c->other,         &c->meetings};
+    ictusi_stores_drop(stores, sizeof stores / sizeof *stores, a->session.threads);
+}
+
 /* Also called after an error: parts that were not made are zero, and freeing them does nothing. */
 static void waits_end(struct run *r)
 {
@@ -157,6 +166,7 @@ static void waits_end(struct run *r)
     ictusi_syncs_free(&r->syncs);
     ictusi_times_free(&r->times);
     ictusi_rows_free(&r->rows);
+    waits_drop(&r->analysis);
     ictusi_partners_free(&r->analysis.partners);
     ictusi_analysis_close(&r->analysis);
     free(r);
