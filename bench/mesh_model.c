@@ -239,7 +239,7 @@ static void counter_replace(double error_ns, const struct offset *seen, struct m
     edge->offset = seen->offset;
     edge->frac = seen->frac;
     edge->sigma_ns = error_ns;
-    edge->path_ns = 1.0;
+    edge->path_ns = 0.25;
 }
 
 /*

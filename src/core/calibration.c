@@ -25,11 +25,21 @@ static const double series_rate_sigma = 1e-3;
  * processes, since both execute the same instructions. What differs is at most this part of the
  * time between the two readings.
  */
-static const double place_per_bracket = 0.02;
+static const double place_per_bracket = 0.005;
 /* A difference contradicts the messages if it is outside of what they allow by more than this many
  * standard deviations, and the rounding of two stamps. */
 static const double contradiction = 5.0;
 static const double rounding_margin_ns = 2.0;
+/* Fewer meetings than this are not averaged; the best one is taken. */
+enum { AVERAGED_FROM = 8 };
+/* A meeting is left out if it claims to be so many times as uncertain as the best, or if it is so
+ * many standard deviations away from the others. */
+static const double bad_ratio = 4.0;
+static const double strange = 4.0;
+/* Two processes that meet again and again still differ by what all their meetings share. */
+static const double average_sigma_ns = 0.02;
+/* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
+static const double sigma_per_median = 1.4826;
 /* Sigma of an edge as a part of its half-width, if it does not state one. */
 static const double sigma_per_half_width = 0.1;
 
@@ -208,22 +218,124 @@ static void burst_interval(const struct calibration_burst *burst, const struct m
     }
 }
 
+/* The meetings of a burst that are worth averaging. */
+struct meetings {
+    const struct calibration_pair *best;
+    int count;
+    double since[CALIBRATION_MEETINGS]; /* ns of the client's clock after the best one */
+    double value[CALIBRATION_MEETINGS]; /* ns: the offset, minus the whole part of the best one's */
+};
+
+/* The offset that a pair shows, in ns, apart from the whole part of its clocks' difference. */
+static double pair_rest(const struct calibration_pair *pair)
+{
+    return pair_gap(pair) + pair->server.frac - pair->client.frac;
+}
+
+/* Return false if no meeting shows anything. */
+static bool meetings_collect(const struct calibration_burst *burst, struct meetings *m)
+{
+    double least = INFINITY;
+    for (int i = 0; i < burst->meetings; i++) {
+        const double sigma = ictusi_calibration_sigma(&burst->seen[i]);
+        m->best = sigma < least ? &burst->seen[i] : m->best;
+        least = fmin(least, sigma);
+    }
+    m->count = 0;
+    for (int i = 0; i < burst->meetings && least < INFINITY; i++) {
+        const struct calibration_pair *p = &burst->seen[i];
+        const int64_t client = p->client.clock - m->best->client.clock;
+        const int64_t server = p->server.clock - m->best->server.clock;
+        if (ictusi_calibration_sigma(p) <= bad_ratio * least) {
+            m->since[m->count] = (double)client + p->client.frac;
+            m->value[m->count++] = (double)(server - client) + pair_rest(p);
+        }
+    }
+    return least < INFINITY;
+}
+
+/* How fast the values grow: the median over meetings that are half of them apart. */
+static double meetings_slope(const struct meetings *m)
+{
+    double slopes[CALIBRATION_MEETINGS / 2];
+    const int half = m->count / 2;
+    for (int i = 0; i < half; i++) {
+        slopes[i] = (m->value[i + half] - m->value[i]) / (m->since[i + half] - m->since[i]);
+    }
+    ictusi_stats_sort(slopes, (size_t)half);
+    return ictusi_stats_quantile(slopes, (size_t)half, 0.5);
+}
+
+/*
+ * Average the meetings: the mean value at their mean instant, without those that are far from the
+ * line through most of them. What a single one shows scatters by the roundings of the counter and
+ * of both clocks, which differ from one to the next.
+ */
+static double meetings_average(const struct meetings *m, double *since, double *value)
+{
+    double level[CALIBRATION_MEETINGS];
+    double sorted[CALIBRATION_MEETINGS];
+    const double slope = meetings_slope(m);
+    for (int i = 0; i < m->count; i++) {
+        sorted[i] = level[i] = m->value[i] - slope * m->since[i];
+    }
+    ictusi_stats_sort(sorted, (size_t)m->count);
+    const double middle = ictusi_stats_quantile(sorted, (size_t)m->count, 0.5);
+    for (int i = 0; i < m->count; i++) {
+        sorted[i] = fabs(level[i] - middle);
+    }
+    ictusi_stats_sort(sorted, (size_t)m->count);
+    const double usual = sigma_per_median * ictusi_stats_quantile(sorted, (size_t)m->count, 0.5);
+    const double limit = strange * fmax(usual, rounding_sigma_ns);
+    double sums[3] = {0.0, 0.0, 0.0};
+    int kept = 0;
+    for (int i = 0; i < m->count; i++) {
+        const double away = level[i] - middle;
+        if (fabs(away) <= limit) {
+            sums[0] += m->since[i];
+            sums[1] += away;
+            sums[2] += away * away;
+            kept++;
+        }
+    }
+    const double mean = sums[1] / kept;
+    *since = sums[0] / kept;
+    *value = middle + mean + slope * *since;
+    /* The middle and the slope use two degrees of freedom. */
+    const double variance = fmax(sums[2] / kept - mean * mean, 0.0) / (kept - 2);
+    return hypot(sqrt(variance), average_sigma_ns);
+}
+
+/* Set an edge to what the meetings after its burst showed. Return its sigma, or INFINITY. */
+static double burst_set_edge(const struct calibration_burst *burst, struct mesh_edge *edge)
+{
+    struct meetings m = {.best = burst->seen};
+    if (!meetings_collect(burst, &m)) {
+        return INFINITY;
+    }
+    double since = m.best->client.frac;
+    double value = pair_rest(m.best);
+    const double sigma = m.count >= AVERAGED_FROM ? meetings_average(&m, &since, &value)
+                                                  : ictusi_calibration_sigma(m.best);
+    const double whole = nearbyint(value);
+    edge->at = m.best->client.clock + (int64_t)nearbyint(since);
+    edge->offset = m.best->server.clock - m.best->client.clock + (int64_t)whole;
+    edge->frac = value - whole;
+    edge->path_ns =
+        place_per_bracket * (m.best->client.bracket_ns + m.best->server.bracket_ns) / 2.0;
+    return sigma;
+}
+
 /* Set the edge of one burst to what the counter showed. Return false if its messages contradict
  * that. */
 static bool burst_replace(const struct calibration_burst *burst, struct mesh_edge *edge)
 {
-    const struct calibration_pair *seen = &burst->seen;
-    const double sigma = ictusi_calibration_sigma(seen);
+    double low = 0.0;
+    double high = 0.0;
+    const double sigma = burst_set_edge(burst, edge);
     if (!(sigma < INFINITY)) {
         return false;
     }
-    const double rest = pair_gap(seen) + seen->server.frac - seen->client.frac;
-    const double whole = nearbyint(rest);
-    double low = 0.0;
-    double high = 0.0;
-    edge->at = seen->client.clock;
-    edge->offset = seen->server.clock - seen->client.clock + (int64_t)whole;
-    edge->frac = rest - whole;
     burst_interval(burst, edge, &low, &high);
     const double allowed = contradiction * sigma + rounding_margin_ns;
     if (edge->frac < low - allowed || edge->frac > high + allowed) {
@@ -233,7 +345,6 @@ static bool burst_replace(const struct calibration_burst *burst, struct mesh_edg
     edge->frac = fmin(fmax(edge->frac, low), fmax(low, high));
     edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
     edge->sigma_ns = sigma;
-    edge->path_ns = place_per_bracket * (seen->client.bracket_ns + seen->server.bracket_ns) / 2.0;
     return true;
 }
 

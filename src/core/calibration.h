@@ -18,6 +18,7 @@
 
 enum {
     CALIBRATION_READINGS = 256, /* of a series: about 20 us */
+    CALIBRATION_MEETINGS = 128, /* of a pair after a burst, at most */
     CALIBRATION_SWEEPS_MAX = 16 /* as MESH_SWEEPS_MAX */
 };
 
@@ -42,11 +43,12 @@ struct calibration_pair {
     struct calibration_point client, server;
 };
 
-/* A burst of exchanges and what the counter showed right after it. */
+/* A burst of exchanges and what the counter showed right after it, in one or several meetings. */
 struct calibration_burst {
     const struct stamp *stamps;
     size_t n;
-    struct calibration_pair seen;
+    const struct calibration_pair *seen;
+    int meetings; /* up to CALIBRATION_MEETINGS */
 };
 
 /*

@@ -30,9 +30,15 @@ static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
 static const double wander_per_rtt = 0.01;
 /* How far the walks of oscillators are from the usual one (scale of the logarithm). */
 static const double walk_log_scale = 2.3;
-/* The usual walk of clocks that share a counter, and thus an oscillator, as a part of the usual
- * one. */
-static const double walk_common = 0.316;
+/* How many clocks that share a counter, and thus an oscillator, do not walk at all against each
+ * other: they differ by a constant and a rate. */
+static const double still_common = 0.8;
+/*
+ * Clocks are read in whole nanoseconds, the one that a line maps and the reference that it is
+ * compared with, and both readings are uniformly distributed over one. Where messages are compared,
+ * this is lost in their noise.
+ */
+static const double reading_var_ns2 = 2.0 / 12.0;
 /* The number of independent clocks that each of fewer than FEW_CLOCKS processes counts as. */
 static const double few_clocks_share = 0.7;
 
@@ -362,8 +368,9 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
 {
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
-    const struct track_prior prior = {.walk = m->prior_walk * (m->calibrated ? walk_common : 1.0),
+    const struct track_prior prior = {.walk = m->prior_walk,
                                       .walk_log_scale = walk_log_scale,
+                                      .still = m->calibrated ? still_common : 0.0,
                                       .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
                                       .floor_ns = wander_floor(m),
                                       .horizon_s = horizon_s,
@@ -445,9 +452,11 @@ static void mesh_write_lines(const struct mesh *m, const struct track *t, const 
         const double bias = i ? m->relative[i] * inflate[0] * inflate[0] : 0.0;
         const double noise = i ? m->noisy[i] * inflate[1] * inflate[1] : 0.0;
         const double wander = i ? 1.0 : 0.0;
+        const double reading = i && m->calibrated ? reading_var_ns2 : 0.0;
         lines[i] = ictusi_line_make(anchor, m->base[i], m->value[i], slope);
         errors[i] = (struct line_error){
-            .offset_var_ns2 = noise * t->noise[0] + bias * t->bias[0] + wander * t->wander[0],
+            .offset_var_ns2 =
+                noise * t->noise[0] + bias * t->bias[0] + wander * t->wander[0] + reading,
             .covariance_ns2_per_s = noise * t->noise[1] + bias * t->bias[1] + wander * t->wander[1],
             .slope_var_ns2_per_s2 = noise * t->noise[2] + bias * t->bias[2] + wander * t->wander[2],
             .path_var_ns2 = bias * t->bias[0],

@@ -22,7 +22,7 @@ static const double quality_max = 4.0;
 /* Stamps are whole nanoseconds, so no pair is better than this. A comparison by a counter averages
  * many roundings. */
 static const double rounding_ns = 0.3;
-static const double rounding_counter_ns = 0.1;
+static const double rounding_counter_ns = 0.02;
 /* Sigma as a part of the half-width, if nothing else is known. */
 static const double sigma_per_half_width = 0.1;
 /* With fewer degrees of freedom than few_loops, part of the bias is assumed, at most as

@@ -24,8 +24,8 @@ enum {
     WALKS = 7,  /* the usual one times 10^-1 to 10^2 */
     LEVELS = 7, /* wander of paths, in standard deviations of noise: 2^-1 to 2^5 */
     MEMORIES = 3,
-    HYPOTHESES = WALKS * (1 + LEVELS * MEMORIES),
-    MANY_CLOCKS = 7 /* this many clocks show what is usual */
+    HYPOTHESES = (1 + WALKS) * (1 + LEVELS * MEMORIES), /* or no walk */
+    MANY_CLOCKS = 7                                     /* this many clocks show what is usual */
 };
 
 /* The scale of the logarithm for walks below the usual one is limited to this. Within a second
@@ -40,6 +40,9 @@ static const double level_log_sd = 1.5;
 static const double memories[MEMORIES] = {0.0, 0.3, 2.0};
 static const double memory_few[MEMORIES] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
 static const double memory_many[MEMORIES] = {0.6, 0.3, 0.1};
+/* Clocks that may stand still are compared without a path, which could remember. What lasts is
+ * theirs. */
+static const double memory_still[MEMORIES] = {1.0, 0.0, 0.0};
 /* A sweep counts less if it is off the line by more than this many standard deviations. */
 static const double unusual_limit = 2.5;
 /* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
@@ -280,6 +283,26 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     return ICTUS_OK;
 }
 
+/*
+ * Return the prior of walk w: half decades around the usual walk, or none at all (w = WALKS). The
+ * density is Student's with 3 degrees of freedom over the logarithm, ~ (1 + z^2 / 3)^-2.
+ */
+static double track_walk_prior(const struct track_prior *prior, int w, double *walk)
+{
+    double sum = 0.0;
+    double density[WALKS];
+    for (int v = 0; v < WALKS; v++) {
+        const double decades = 0.5 * v - 1.0;
+        const double scale =
+            decades < 0.0 ? fmin(prior->walk_log_scale, walk_log_below) : prior->walk_log_scale;
+        const double z = decades * log(10.0) / scale;
+        density[v] = pow(1.0 + z * z / 3.0, -2.0);
+        sum += density[v];
+    }
+    *walk = w < WALKS ? prior->walk * pow(10.0, 0.5 * w - 1.0) : 0.0;
+    return w < WALKS ? (1.0 - prior->still) * density[w] / sum : prior->still;
+}
+
 /* List all hypotheses and their priors. Two sweeps carry no information, so there is only one
  * then. */
 static int track_list_hypotheses(const struct track_sweep *s, int n,
@@ -287,7 +310,8 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
 {
     double noise[TRACK_MAX];
     if (n < 3) {
-        list[0] = (struct hypothesis){.walk = prior->walk, .weight = 1.0};
+        list[0] =
+            (struct hypothesis){.walk = prior->walk * sqrt(1.0 - prior->still), .weight = 1.0};
         return 1;
     }
     for (int k = 0; k < n; k++) {
@@ -295,6 +319,7 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
     }
     ictusi_stats_sort(noise, (size_t)n);
     const bool many = prior->clocks >= MANY_CLOCKS;
+    const bool still = prior->still > 0.0;
     const double unit = fmax(sqrt(ictusi_stats_quantile(noise, (size_t)n, 0.5)), prior->floor_ns);
     const double none = many ? none_many : none_few;
     double shape[LEVELS];
@@ -305,19 +330,13 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
         sum += shape[v];
     }
     int count = 0;
-    for (int w = 0; w < WALKS; w++) {
-        /* Half decades around the usual walk. The prior is Student's with 3 degrees of freedom
-         * over the logarithm, with the density ~ (1 + z^2 / 3)^-2. */
-        const double decades = 0.5 * w - 1.0;
-        const double scale =
-            decades < 0.0 ? fmin(prior->walk_log_scale, walk_log_below) : prior->walk_log_scale;
-        const double z = decades * log(10.0) / scale;
-        const double usual = pow(1.0 + z * z / 3.0, -2.0);
-        const double walk = prior->walk * pow(10.0, decades);
+    for (int w = 0; w < (still ? WALKS + 1 : WALKS); w++) {
+        double walk = 0.0;
+        const double usual = track_walk_prior(prior, w, &walk);
         list[count++] = (struct hypothesis){.walk = walk, .weight = usual * none};
         for (int v = 0; v < LEVELS * MEMORIES; v++) {
             const int m = v % MEMORIES;
-            const double share = many ? memory_many[m] : memory_few[m];
+            const double share = still ? memory_still[m] : many ? memory_many[m] : memory_few[m];
             list[count++] = (struct hypothesis){.walk = walk,
                                                 .wander = unit * ldexp(0.5, v / MEMORIES),
                                                 .memory = memories[m] * (s[n - 1].t_s - s[0].t_s),
@@ -385,7 +404,9 @@ static double track_half_width(const struct hypothesis *list, int count, const d
  * Return the variance that claims the mixture's 95 %: the square of the half-width divided by 1.96.
  * A distribution with rare wide parts has a larger variance than that. Where several clocks share
  * the walk that was learned, all of them err at once if it is too small, and the largest of their
- * errors is what shows. So with `tail`, 3.5 standard deviations must also contain 99.95 %.
+ * errors is what shows. So with `tail`, 3.5 standard deviations must also contain 99.95 %. Clocks
+ * that most likely stand still are an exception, because their tail is that of the few that do not,
+ * and would be claimed for all.
  */
 static double track_claim_at(const struct hypothesis *list, int count, const double *spread,
                              double d, bool tail)
@@ -452,7 +473,7 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
             spread[h] = count > 1 ? track_disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
             mean += list[h].weight * variance_at(&list[h], at[i]);
         }
-        const bool tail = i == 1 && prior->clocks > 1.0;
+        const bool tail = i == 1 && prior->clocks > 1.0 && !(prior->still > 0.0);
         factor[i] = mean > 0.0 ? track_claim_at(list, count, spread, at[i], tail) / mean : 1.0;
     }
     const double both[3] = {factor[0], sqrt(factor[0] * factor[1]), factor[1]};

@@ -30,9 +30,11 @@ struct track_sweep {
 
 /* What is known in addition to the sweeps. */
 struct track_prior {
-    double walk;                 /* usual walk, ns per s per square root of a second */
-    double walk_log_scale;       /* uncertainty of it: Student's scale of its logarithm, 3
-                                    degrees of freedom; below the usual walk at most 1.15 */
+    double walk;           /* usual walk, ns per s per square root of a second */
+    double walk_log_scale; /* uncertainty of it: Student's scale of its logarithm, 3
+                              degrees of freedom; below the usual walk at most 1.15 */
+    double still;          /* probability that no clock walks, below 1; if it is not 0, nothing
+                              but clocks and noise moves the offsets */
     double drift_var_ns2_per_s2; /* if one sweep shows none */
     double floor_ns;             /* unit of the wander of paths: the noise, but at least this */
     double horizon_s;            /* at which, besides now, the claimed 95 % must hold */
@@ -58,8 +60,9 @@ struct track {
  * l] is the mean over all clocks of the product of their offsets in sweeps k and l, each minus any
  * line of its own. With fewer than three sweeps they carry no information, and the usual walk is
  * assumed. With a single sweep the drift is 0. Variances are such that 1.96 standard deviations
- * contain at least 95 %, and at the horizon, if prior->clocks > 1, 3.5 of them at least 99.95 %.
- * Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant), ICTUS_ERR_NOMEM.
+ * contain at least 95 %, and at the horizon, if prior->clocks > 1 and prior->still is 0, 3.5 of
+ * them at least 99.95 %. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant),
+ * ICTUS_ERR_NOMEM.
  */
 int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
                      const struct track_prior *prior, struct track *track);

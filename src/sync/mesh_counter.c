@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    MEETINGS = 4, /* of two processes, until one succeeds */
+    MEETINGS = 4, /* of two processes, until one succeeds; then more, to average them */
     LOOKS = 3     /* of one process, likewise */
 };
 
@@ -95,23 +95,36 @@ int ictusi_mesh_counter_open(struct mesh_counter *counter, bool wanted, struct s
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-int ictusi_mesh_counter_meet(struct mesh_counter *counter, struct exchange *x, int peer, bool asks,
-                             struct calibration_pair *seen)
+/* Whether two processes meet once more: a few times until one meeting succeeds, and then while
+ * there are room and time. */
+static int meetings_again(const struct mesh_meetings *m, int64_t spent_ns)
 {
+    double least = INFINITY;
+    for (int i = 0; i < m->count; i++) {
+        least = fmin(least, ictusi_calibration_sigma(&m->seen[i]));
+    }
+    return least <= sigma_good_ns
+               ? m->count < CALIBRATION_MEETINGS && (double)spent_ns < m->budget_s * 1e9
+               : m->count < MEETINGS;
+}
+
+int ictusi_mesh_counter_meet(struct mesh_counter *counter, struct exchange *x, int peer, bool asks,
+                             struct mesh_meetings *meetings)
+{
+    const int64_t began = ictusi_source_read(x->source);
     int again = 1;
     int err = ICTUS_OK;
-    *seen = (struct calibration_pair){.client.sigma_ns = INFINITY, .server.sigma_ns = INFINITY};
-    for (int i = 0; i < MEETINGS && again && !err; i++) {
+    meetings->count = 0;
+    while (again && !err) {
         struct calibration_pair now;
         if (asks) {
             now.client = mesh_counter_look(counter, x->source);
             err = ictusi_exchange_hear(x, peer, &now.server, sizeof(now.server));
-            const double sigma = err ? INFINITY : ictusi_calibration_sigma(&now);
-            if (sigma < ictusi_calibration_sigma(seen)) {
-                *seen = now;
+            if (!err) {
+                meetings->seen[meetings->count++] = now;
+                again = meetings_again(meetings, ictusi_source_read(x->source) - began);
+                err = ictusi_exchange_tell(x, peer, &again, sizeof(again));
             }
-            again = sigma > sigma_good_ns;
-            err = err ? err : ictusi_exchange_tell(x, peer, &again, sizeof(again));
         } else {
             now.server = mesh_counter_look(counter, x->source);
             err = ictusi_exchange_tell(x, peer, &now.server, sizeof(now.server));

@@ -26,12 +26,19 @@ void ictusi_mesh_counter_close(struct mesh_counter *counter);
 /* Return whether this process and another one read the same counter. */
 bool ictusi_mesh_counter_shared(const struct mesh_counter *counter, int peer);
 
+/* What the meetings of two processes after a burst may take, and what they showed. */
+struct mesh_meetings {
+    double budget_s;
+    struct calibration_pair *seen; /* room for CALIBRATION_MEETINGS */
+    int count;
+};
+
 /*
- * Read this process's clock by the counter at the same time as `peer`, which calls this, too. The
- * client (`asks`) receives what both of them read. It begins again if one of them was interrupted.
- * Errors: ICTUS_ERR_MPI.
+ * Read this process's clock by the counter at the same time as `peer`, which calls this, too, again
+ * and again until there are CALIBRATION_MEETINGS or the time is up. The client (`asks`) receives
+ * what both of them read. One that was interrupted is made again. Errors: ICTUS_ERR_MPI.
  */
 int ictusi_mesh_counter_meet(struct mesh_counter *counter, struct exchange *x, int peer, bool asks,
-                             struct calibration_pair *seen);
+                             struct mesh_meetings *meetings);
 
 #endif

@@ -64,11 +64,13 @@ static void mesh_rounds_release_call(struct mesh_rounds *s)
     free(s->peers);
     free(s->done);
     free(s->seen);
+    free(s->meetings);
     s->edges = NULL;
     s->stamps = NULL;
     s->peers = NULL;
     s->done = NULL;
     s->seen = NULL;
+    s->meetings = NULL;
 }
 
 void ictusi_rounds_close(struct mesh_rounds *s)
@@ -139,13 +141,15 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
     return err;
 }
 
-/* After the exchanges of a round, both processes read their clocks by a counter that they share. */
-static int mesh_rounds_calibrate(struct mesh_rounds *s, int round, struct calibration_pair *seen)
+/* After the exchanges of a round, both processes read their clocks by a counter that they share.
+ * That takes at most as long as the exchanges may. */
+static int mesh_rounds_calibrate(struct mesh_rounds *s, int round, struct mesh_meetings *meetings)
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
     const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
+    meetings->budget_s = s->plan.burst_s;
     return peer >= 0 && ictusi_mesh_counter_shared(&s->counter, peer)
-               ? ictusi_mesh_counter_meet(&s->counter, &s->exchange, peer, asks, seen)
+               ? ictusi_mesh_counter_meet(&s->counter, &s->exchange, peer, asks, meetings)
                : ICTUS_OK;
 }
 
@@ -242,8 +246,12 @@ static int mesh_rounds_make_room(struct mesh_rounds *s, struct sync_run *run, in
         calloc((size_t)(asked + 1) * (size_t)s->plan.most * (size_t)count, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
     s->done = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->done));
-    s->seen = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->seen));
-    if (!s->edges || !s->stamps || !s->peers || !s->done || !s->seen) {
+    s->meetings = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->meetings));
+    s->seen = s->counter.names ? calloc((size_t)(asked + 1) * (size_t)count * CALIBRATION_MEETINGS,
+                                        sizeof(*s->seen))
+                               : NULL;
+    if (!s->edges || !s->stamps || !s->peers || !s->done || !s->meetings ||
+        (s->counter.names && !s->seen)) {
         return ICTUS_ERR_NOMEM;
     }
     for (size_t e = 0; e < slots * (size_t)count; e++) {
@@ -281,13 +289,15 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     size_t asked = 0;
     int err = ICTUS_OK;
     for (int r = 0; r < s->pairing.rounds && !err; r++) {
+        const size_t at = (size_t)k * s->asked + asked;
+        struct mesh_meetings meetings = {.seen =
+                                             s->seen ? s->seen + at * CALIBRATION_MEETINGS : NULL};
         int done = 0;
-        struct calibration_pair seen;
         err = rounds_sweep_round(s, r, stamps + asked * burst, &done);
-        err = err ? err : mesh_rounds_calibrate(s, r, &seen);
+        err = err ? err : mesh_rounds_calibrate(s, r, &meetings);
         if (ictusi_pairing_asks(&s->pairing, r, s->rank)) {
-            s->done[(size_t)k * s->asked + asked] = done;
-            s->seen[(size_t)k * s->asked + asked] = seen;
+            s->done[at] = done;
+            s->meetings[at] = meetings.count;
             s->peers[asked++] = ictusi_pairing_partner(&s->pairing, r, s->rank);
         }
     }
@@ -309,8 +319,9 @@ static int rounds_estimate_pair(struct mesh_rounds *s, size_t e, int count)
     int failed = ICTUS_OK;
     for (int k = 0; k < count; k++) {
         const size_t at = (size_t)k * s->asked + e;
-        bursts[k] =
-            (struct calibration_burst){s->stamps + at * burst, (size_t)s->done[at], s->seen[at]};
+        const struct calibration_pair *seen = s->seen ? s->seen + at * CALIBRATION_MEETINGS : NULL;
+        bursts[k] = (struct calibration_burst){s->stamps + at * burst, (size_t)s->done[at], seen,
+                                               s->meetings[at]};
     }
     const struct calibration_burst *last = &bursts[count - 1];
     const size_t fewest = last->n < bursts[0].n ? last->n : bursts[0].n;

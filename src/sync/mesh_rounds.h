@@ -38,7 +38,9 @@ struct mesh_rounds {
     struct stamp *stamps;          /* of all sweeps: exchanges for each of these rounds */
     int *peers;                    /* the server in each of these rounds */
     int *done;                     /* exchanges in each of these rounds, sweep by sweep */
-    struct calibration_pair *seen; /* by a shared counter in each of these rounds, likewise */
+    struct calibration_pair *seen; /* by a shared counter: room for CALIBRATION_MEETINGS in each of
+                                      these rounds, likewise; NULL: none is shared */
+    int *meetings;                 /* how many of these there were */
     /* at the root */
     struct mesh *mesh;
     struct line *lines;

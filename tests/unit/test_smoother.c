@@ -489,8 +489,42 @@ static void clocks_share_a_tail(void)
     }
 }
 
+/*
+ * Clocks that most likely stand still claim no walk if they show none, and far less than others. If
+ * they do walk, that is found all the same; a path that remembers is no other explanation then.
+ */
+static void clocks_may_stand_still(void)
+{
+    for (int walks = 0; walks < 2; walks++) {
+        struct track usual, still;
+        struct scene s;
+        double v[SWEEPS][SWEEPS] = {{0.0}};
+        scene_make(&s, SWEEPS, 1.0, 1.0, 0.0);
+        const double walk = walks ? s.prior.walk : 0.0;
+        for (int k = 0; k < SWEEPS * SWEEPS; k++) {
+            const int l = k % SWEEPS;
+            v[k / SWEEPS][l] = (k / SWEEPS == l ? s.sweeps[l].noise_ns2 : 0.0) +
+                               walk * walk * walked_together(&s, SWEEPS - 1, k / SWEEPS, l);
+        }
+        moments_beside_lines(&s, SWEEPS, v);
+        s.prior.clocks = walks ? 30.0 : 1.0;
+        REQUIRE(!ictusi_track_fit(s.sweeps, SWEEPS, s.sweeps[SWEEPS - 1].t_s, &s.prior, &usual));
+        s.prior.still = 0.95;
+        REQUIRE(!ictusi_track_fit(s.sweeps, SWEEPS, s.sweeps[SWEEPS - 1].t_s, &s.prior, &still));
+        if (walks) {
+            CHECK_NEAR(still.walk / walk, 1.0, 0.2);
+        } else {
+            CHECK(still.walk < 0.5 * usual.walk);
+            CHECK(still.wander[2] < 0.25 * usual.wander[2]);
+        }
+        REQUIRE(!ictusi_track_fit(s.sweeps, 2, s.sweeps[1].t_s, &s.prior, &still));
+        CHECK_NEAR(still.walk / s.prior.walk, sqrt(0.05), 1e-6); /* in mean square */
+    }
+}
+
 int main(void)
 {
+    clocks_may_stand_still();
     strays_are_seen();
     bends_are_no_strays();
     clocks_share_a_tail();

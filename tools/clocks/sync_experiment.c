@@ -14,7 +14,7 @@
 #define SIGMAS_95 1.959964
 /*
  * Truth and clocks have a resolution of a nanosecond, so a claimed error of exactly zero may be off
- * by that much.
+ * by that much. A claim that is larger contains it.
  */
 #define ROUNDING_NS 1.0
 
@@ -71,7 +71,7 @@ static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, boo
     MPI_Comm_size(comm, &size);
     const double error = mine->known ? fabs(mine->error_ns) : 0.0;
     const bool counts = mine->known && rank > 0;
-    const bool inside = error <= SIGMAS_95 * mine->sigma_ns + ROUNDING_NS;
+    const bool inside = error <= fmax(SIGMAS_95 * mine->sigma_ns, ROUNDING_NS);
     const double high[5] = {error, mine->sigma_ns, mine->bound_ns, mine->half_width_ns,
                             mine->path_ns};
     const double sum[3] = {counts ? 1.0 : 0.0, counts ? error * error : 0.0,
