@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which events of an archive must come before which: three processes, of which the first has two
- * threads, with every kind of event that orders others.
+ * threads, with every kind of event that orders others. With clocks that disagree, violations of
+ * this order are counted and corrected.
  */
 #include "../check.h"
 
@@ -10,7 +11,9 @@
 #include "correct/session.h"
 
 #include <ftw.h>
+#include <ictus/correct.h>
 #include <ictus/text.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,18 +21,22 @@
 enum { RANKS = 3, THREAD = RANKS, LOCATIONS, PAIRS_MAX = 100 };
 enum { WORLD, TURNED, TEAM, COMMS }; /* TURNED: ranks 2 and 0 */
 enum { BARRIER, OTHER, REGIONS };
+enum { LATENCY_NS = 2 }; /* between processes */
 
 struct made {
     OTF2_Archive *archive;
     OTF2_EvtWriter *writer[LOCATIONS];
     uint64_t count[LOCATIONS];
+    const uint64_t *ahead; /* of each location's clock */
 };
 
 #define PUT(location, time, name, ...)                                                             \
-    CHECK(OTF2_EvtWriter_##name(m->writer[location], NULL, time, __VA_ARGS__) == OTF2_SUCCESS);    \
+    CHECK(OTF2_EvtWriter_##name(m->writer[location], NULL, time + m->ahead[location],              \
+                                __VA_ARGS__) == OTF2_SUCCESS);                                     \
     m->count[location]++
 #define PUT_BARE(location, time, name)                                                             \
-    CHECK(OTF2_EvtWriter_##name(m->writer[location], NULL, time) == OTF2_SUCCESS);                 \
+    CHECK(OTF2_EvtWriter_##name(m->writer[location], NULL, time + m->ahead[location]) ==           \
+          OTF2_SUCCESS);                                                                           \
     m->count[location]++
 
 /* What must come before what: an event of a location, and one of another. */
@@ -194,9 +201,10 @@ static void write_definitions(const struct made *m)
     OTF2_Archive_CloseGlobalDefWriter(m->archive, d);
 }
 
-static void write_archive(const char *path)
+static void write_archive(const char *path, const uint64_t *ahead)
 {
-    struct made m = {.archive =
+    struct made m = {.ahead = ahead,
+                     .archive =
                          OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18, 4 << 20,
                                            OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE)};
     REQUIRE(m.archive);
@@ -280,8 +288,10 @@ static void pairs_are_found(struct session *s)
 
 static void archives_are_ordered(const char *path)
 {
+    static const uint64_t even[LOCATIONS] = {0};
     struct session s;
     struct ictus_why why = {""};
+    write_archive(path, even);
     REQUIRE(!ictusi_session_open(&s, path, NULL, &why));
     REQUIRE(!ictusi_session_read(&s, NULL));
     pairs_are_found(&s);
@@ -290,6 +300,161 @@ static void archives_are_ordered(const char *path)
     CHECK(s.counts.lone_ends == 1 && s.counts.lone_begins == 1 && s.counts.open_calls == 1);
     CHECK(s.graph.unmatched_sends == 0 && s.graph.unmatched_receives == 0);
     ictusi_session_close(&s);
+}
+
+/* What each pair of `wanted` belongs to. */
+static const char *class_of(int pair)
+{
+    return pair < 6    ? "p2p"
+           : pair < 7  ? "rma"
+           : pair < 21 ? "collective"
+           : pair < 27 ? "rma"
+                       : "openmp";
+}
+
+/* How long after the first event of a pair the second one is, by clocks that are ahead; of all
+ * pairs that end with the same event, the shortest. */
+static int64_t exit_delay(int pair, const uint64_t *ahead)
+{
+    int64_t shortest = INT64_MAX;
+    for (int i = 0; i < WANTED; i++) {
+        const struct pair *w = &wanted[i];
+        const int64_t delay = w->got + (int64_t)ahead[w->to] - w->sent - (int64_t)ahead[w->from];
+        if (w->to == wanted[pair].to && w->got == wanted[pair].got && delay < shortest) {
+            shortest = delay;
+        }
+    }
+    return shortest;
+}
+
+/* Threads of a process share a clock, which may stand still; no message takes no time. */
+static int64_t exit_least(int pair)
+{
+    return wanted[pair].from % THREAD == wanted[pair].to % THREAD ? 0 : 1;
+}
+
+static double report_number(const json_t *report, const char *format, const char *class)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), format, class);
+    CHECK(json_is_number(json_object_get(report, name)));
+    return json_number_value(json_object_get(report, name));
+}
+
+/* Each exit counts once, and is violated if any of its pairs is. */
+static void violations_are_counted(const json_t *report, const uint64_t *ahead)
+{
+    static const char *const classes[] = {"p2p", "collective", "openmp", "rma"};
+    double worst = 0.0;
+    for (int c = 0; c < 4; c++) {
+        int exits = 0, violated = 0;
+        for (int i = 0; i < WANTED; i++) {
+            bool first = strcmp(class_of(i), classes[c]) == 0;
+            for (int k = 0; k < i; k++) {
+                first = first && (wanted[k].to != wanted[i].to || wanted[k].got != wanted[i].got);
+            }
+            exits += first;
+            violated += first && exit_delay(i, ahead) < exit_least(i);
+            worst = first ? fmax(worst, -(double)exit_delay(i, ahead)) : worst;
+        }
+        CHECK(report_number(report, "raw_pairs_%s", classes[c]) == exits);
+        CHECK(report_number(report, "pairs_%s", classes[c]) == exits);
+        CHECK(report_number(report, "raw_violations_%s", classes[c]) == violated);
+        CHECK(report_number(report, "violations_%s", classes[c]) == violated);
+    }
+    CHECK(report_number(report, "raw_max_violation_%s", "ns") == worst);
+    CHECK(report_number(report, "messages%s", "") == 7 &&
+          report_number(report, "collectives%s", "") == 5);
+    CHECK(report_number(report, "locations%s", "") == LOCATIONS);
+}
+
+/* The point of an event, by its true time. */
+static uint64_t point_at(const struct history *h, uint32_t location, int64_t time,
+                         const uint64_t *ahead)
+{
+    uint64_t p = h->first[location];
+    while (p < h->first[location + 1] && h->points.time[p] != time + (int64_t)ahead[location]) {
+        p++;
+    }
+    REQUIRE(p < h->first[location + 1]);
+    return p;
+}
+
+/* Afterwards every second event comes late enough after its first one, events of a location are in
+ * order, and, without a model of the clocks, none is earlier than it was. */
+static void times_are_in_order(const struct history *in, const struct history *out,
+                               const uint64_t *ahead, bool raised)
+{
+    for (int i = 0; i < WANTED; i++) {
+        const struct pair *w = &wanted[i];
+        const int64_t delay = out->points.time[point_at(in, w->to, w->got, ahead)] -
+                              out->points.time[point_at(in, w->from, w->sent, ahead)];
+        CHECK(delay >= (w->from % THREAD == w->to % THREAD ? 0 : LATENCY_NS));
+    }
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        for (uint64_t p = in->first[l]; p < in->first[l + 1]; p++) {
+            CHECK(p == in->first[l] || out->points.time[p] >= out->points.time[p - 1]);
+            CHECK(!raised || out->points.time[p] >= in->points.time[p]);
+        }
+    }
+}
+
+/* Times that are true already stay as they are. */
+static void true_times_stay(const struct history *in, const struct history *out,
+                            const json_t *report)
+{
+    CHECK(memcmp(in->points.time, out->points.time, in->points.count * sizeof(*in->points.time)) ==
+          0);
+    CHECK(report_number(report, "moved_events%s", "") == 0 &&
+          report_number(report, "raised_%s", "ns") == 0);
+}
+
+static void skewed_archive_is_corrected(const char *root, const uint64_t *ahead,
+                                        enum ictus_presync presync, bool even)
+{
+    static const char *const classes[] = {"p2p", "collective", "openmp", "rma"};
+    static int made;
+    char in[CHECK_PATH + 16], out[CHECK_PATH + 16];
+    struct ictus_correct_options o;
+    struct ictus_why why = {""};
+    struct session before, after;
+    json_t *report = NULL;
+    (void)snprintf(in, sizeof(in), "%s/in%d", root, made);
+    (void)snprintf(out, sizeof(out), "%s/out%d", root, made++);
+    write_archive(in, ahead);
+    REQUIRE(!ictus_check(in, &report, &why));
+    violations_are_counted(report, ahead);
+    json_decref(report);
+    ictus_correct_defaults(&o);
+    o.in = in;
+    o.out = out;
+    o.presync = presync;
+    o.latency_s = 1e-9 * LATENCY_NS;
+    REQUIRE(!ictus_correct(&o, &report, &why));
+    for (int c = 0; c < 4; c++) {
+        CHECK(report_number(report, "violations_%s", classes[c]) == 0);
+    }
+    REQUIRE(!ictusi_session_open(&before, in, NULL, &why) && !ictusi_session_read(&before, NULL));
+    REQUIRE(!ictusi_session_open(&after, out, NULL, &why) && !ictusi_session_read(&after, NULL));
+    REQUIRE(before.history.points.count == after.history.points.count);
+    times_are_in_order(&before.history, &after.history, ahead, presync == ICTUS_PRESYNC_NONE);
+    if (even) {
+        true_times_stay(&before.history, &after.history, report);
+    }
+    json_decref(report);
+    ictusi_session_close(&before);
+    ictusi_session_close(&after);
+}
+
+/* Clocks that are ahead of others: of a process, and of one of its threads alone. */
+static void skewed_archives_are_corrected(const char *root)
+{
+    static const uint64_t aheads[][LOCATIONS] = {
+        {0, 0, 0, 0}, {0, 60, 30, 0}, {80, 0, 40, 80}, {0, 0, 90, 25}, {30, 0, 0, 0}};
+    for (int trial = 0; trial < 5; trial++) {
+        skewed_archive_is_corrected(root, aheads[trial], ICTUS_PRESYNC_NONE, trial == 0);
+        skewed_archive_is_corrected(root, aheads[trial], ICTUS_PRESYNC_AUTO, trial == 0);
+    }
 }
 
 static int entry_remove(const char *name, const struct stat *what, int type, struct FTW *at)
@@ -306,8 +471,8 @@ int main(void)
     char path[CHECK_PATH + 16];
     REQUIRE(mkdtemp(check_scratch(root, "scan")));
     (void)snprintf(path, sizeof(path), "%s/archive", root);
-    write_archive(path);
     archives_are_ordered(path);
+    skewed_archives_are_corrected(root);
     CHECK(nftw(root, entry_remove, 16, FTW_DEPTH | FTW_PHYS) == 0);
     return check_result();
 }
