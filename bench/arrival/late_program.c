@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program whose last process has more to do than the others in each step, and a collective at the
- * end of the step: what bench/arrivals traces, tunes for and runs again.
- *   late_program OPERATION BYTES STEPS LATE_US
- * allreduce, reduce, bcast (from the first process) or alltoall (BYTES for each). It prints the
- * mean time of a step, in us, and what of it was not the late one's work.
+ * A program of which one process has more to do than the others in each step, and a collective at
+ * the end of the step: what bench/arrivals traces, tunes for and runs again.
+ *   late_program OPERATION BYTES STEPS LATE_US [RANK]
+ * The last process is the late one, unless another RANK is given. allreduce, reduce, bcast (from
+ * the first process) or alltoall (BYTES for each). It prints the mean time of a step, in us, and
+ * what of it was not the late one's work.
  */
 #include <mpi.h>
 
@@ -17,7 +18,7 @@ enum { OPERATIONS = 4, WARMUP = 20 };
 static const char *const operations[OPERATIONS] = {"allreduce", "reduce", "bcast", "alltoall"};
 
 struct program {
-    int rank, size, operation, count;
+    int rank, size, late, operation, count;
     double late_s;
     double *in, *out;
 };
@@ -33,7 +34,7 @@ static void work(double seconds)
 static void step(const struct program *p)
 {
     const MPI_Comm world = MPI_COMM_WORLD;
-    work(p->rank == p->size - 1 ? p->late_s : 0);
+    work(p->rank == p->late ? p->late_s : 0);
     switch (p->operation) {
     case 0:
         MPI_Allreduce(p->in, p->out, p->count, MPI_DOUBLE, MPI_SUM, world);
@@ -54,17 +55,18 @@ static void step(const struct program *p)
 static int read_words(int argc, char **argv, struct program *p, long *steps)
 {
     p->operation = 0;
-    while (argc == 5 && p->operation < OPERATIONS &&
+    while ((argc == 5 || argc == 6) && p->operation < OPERATIONS &&
            strcmp(argv[1], operations[p->operation]) != 0) {
         p->operation++;
     }
-    if (argc != 5 || p->operation == OPERATIONS) {
+    if ((argc != 5 && argc != 6) || p->operation == OPERATIONS) {
         return -1;
     }
     p->count = (int)(strtol(argv[2], NULL, 10) / (long)sizeof(double));
     *steps = strtol(argv[3], NULL, 10);
     p->late_s = 1e-6 * strtod(argv[4], NULL);
-    return p->count > 0 && *steps > 0 ? 0 : -1;
+    p->late = argc == 6 ? (int)strtol(argv[5], NULL, 10) : p->size - 1;
+    return p->count > 0 && *steps > 0 && p->late >= 0 && p->late < p->size ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -76,7 +78,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &p.size);
     if (read_words(argc, argv, &p, &steps)) {
         (void)fprintf(stderr,
-                      "usage: late_program allreduce|reduce|bcast|alltoall BYTES STEPS LATE_US\n");
+                      "usage: late_program allreduce|reduce|bcast|alltoall BYTES STEPS LATE_US "
+                      "[RANK]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     p.in = calloc((size_t)p.count * (size_t)p.size, sizeof(*p.in));
@@ -93,7 +96,7 @@ int main(int argc, char **argv)
         step(&p);
     }
     const double each_us = 1e6 * (MPI_Wtime() - begin) / (double)steps;
-    if (p.rank == p.size - 1) { /* who was never early has the whole step in its time */
+    if (p.rank == p.late) { /* who was never early has the whole step in its time */
         printf("%.3f %.3f\n", each_us, each_us - 1e6 * p.late_s);
     }
     free(p.in);
