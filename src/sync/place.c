@@ -29,10 +29,9 @@ static void place_number_leaders(int *leads, int size)
  * leader. A single MPI_Exscan would do, but libraries implement it with p^2 messages (16384
  * simulated ranks: 24 GB).
  */
-static int node_number(MPI_Comm comm, MPI_Comm node)
+static int node_number(MPI_Comm comm, MPI_Comm node, int *number)
 {
     int rank_on_node = 0;
-    int number = 0;
     int rank = 0;
     int size = 0;
     PMPI_Comm_rank(comm, &rank);
@@ -41,31 +40,36 @@ static int node_number(MPI_Comm comm, MPI_Comm node)
     const int leads = rank_on_node == 0;
     int *all = rank == 0 ? malloc((size_t)size * sizeof(*all)) : NULL;
     int enough = rank != 0 || all;
-    PMPI_Bcast(&enough, 1, MPI_INT, 0, comm);
-    if (enough) {
-        PMPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
-        if (rank == 0) {
+    int err = PMPI_Bcast(&enough, 1, MPI_INT, 0, comm);
+    if (err == MPI_SUCCESS && enough) {
+        err = PMPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
+        if (rank == 0 && err == MPI_SUCCESS) {
             place_number_leaders(all, size);
         }
-        PMPI_Scatter(all, 1, MPI_INT, &number, 1, MPI_INT, 0, comm);
-        PMPI_Bcast(&number, 1, MPI_INT, 0, node);
+        err = err == MPI_SUCCESS ? PMPI_Scatter(all, 1, MPI_INT, number, 1, MPI_INT, 0, comm) : err;
+        err = err == MPI_SUCCESS ? PMPI_Bcast(number, 1, MPI_INT, 0, node) : err;
     }
     free(all);
-    return number;
+    return err != MPI_SUCCESS ? ICTUS_ERR_MPI : enough ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* Return the number of cores that the processes of a node may use together: the union of their
+/* Find the number of cores that the processes of a node may use together: the union of their
  * affinities. */
-static int node_cores(MPI_Comm node)
+static int node_cores(MPI_Comm node, int *cores)
 {
     cpu_set_t mine;
+    cpu_set_t all;
     CPU_ZERO(&mine);
     if (sched_getaffinity(0, sizeof(mine), &mine)) {
-        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+        *cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        return ICTUS_OK;
     }
-    cpu_set_t all;
-    PMPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, node);
-    return CPU_COUNT(&all);
+    const int size = (int)sizeof(mine);
+    if (PMPI_Allreduce(&mine, &all, size, MPI_BYTE, MPI_BOR, node) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    *cores = CPU_COUNT(&all);
+    return ICTUS_OK;
 }
 
 #if !defined(ICTUS_SIMGRID)
@@ -95,20 +99,24 @@ static bool place_is_crowded(int processes, int cores)
 }
 #endif
 
-static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
+static int place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
 {
     int processes = 1;
+    int cores = 1;
     int world = 0;
     PMPI_Initialized(&world); /* false in a program that only uses MPI sessions */
     PMPI_Comm_rank(world ? MPI_COMM_WORLD : comm, &place->process);
     PMPI_Comm_size(node, &processes);
-    place->node = node_number(comm, node);
+    int err = node_number(comm, node, &place->node);
 #if defined(ICTUS_SIMGRID)
     *crowded = false; /* a simulated rank has a core of its own */
     (void)node_cores;
+    (void)cores;
 #else
-    *crowded = place_is_crowded(processes, node_cores(node));
+    err = err ? err : node_cores(node, &cores);
+    *crowded = place_is_crowded(processes, cores);
 #endif
+    return err;
 }
 
 static int place_split_node(MPI_Comm comm, MPI_Comm *node)
@@ -140,8 +148,9 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     if (err) {
         return err;
     }
-    place_inspect(comm, node, &place, crowded);
-    err = ictusi_source_open(spec, &place, &opened, why);
+    /* A call on a node's communicator may fail on this node alone. */
+    err = place_inspect(comm, node, &place, crowded);
+    err = err ? err : ictusi_source_open(spec, &place, &opened, why);
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {
         err = ictusi_sync_agree(comm, place_share_state(opened, node), why);

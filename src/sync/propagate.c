@@ -27,92 +27,120 @@ static const struct spec_param params[] = {
      "exchanges per pair to check that the source is shared"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* Return whether this process's source has the identity of rank 0's. An empty identity promises
+/* Find out whether this process's source has the identity of rank 0's. An empty identity promises
  * nothing, not even that it equals itself. */
-static bool propagate_same_identity(const struct sync_run *run)
+static int propagate_same_identity(const struct sync_run *run, bool *same)
 {
     char mine[SOURCE_IDENTITY_MAX] = "";
     char first[SOURCE_IDENTITY_MAX] = "";
     run->source->ops->identify(run->source, mine, sizeof(mine));
     memcpy(first, mine, sizeof(first));
-    PMPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, run->comm);
     int rank = 0;
     PMPI_Comm_rank(run->comm, &rank);
-    return rank == 0 || (mine[0] && strcmp(mine, first) == 0);
+    const int err = PMPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, run->comm);
+    *same = rank == 0 || (mine[0] && strcmp(mine, first) == 0);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
 /*
- * Return whether exchanges with the parent leave room for an offset of zero. Every exchange proves
- * remote - received <= offset <= remote - sent. A clock that differs by more than a round trip (1
- * us within a node) therefore cannot pass. One that differs by less is as good as a measurement
- * could make it.
+ * Find out whether exchanges with the parent leave room for an offset of zero. Every exchange
+ * proves remote - received <= offset <= remote - sent. A clock that differs by more than a round
+ * trip (1 us within a node) therefore cannot pass. One that differs by less is as good as a
+ * measurement could make it.
  */
-static bool propagate_agrees_with(struct measure *m, int parent)
+static int propagate_agrees_with(struct measure *m, int parent, bool *agrees)
 {
     struct offset offset;
-    if (ictusi_measure_client(m, parent, &offset)) {
-        return false;
-    }
-    const double value = (double)offset.offset + offset.frac;
-    return fabs(value) <= offset.half_width_ns;
+    const int err = ictusi_measure_client(m, parent, &offset);
+    /* Stamps that show no offset are those of clocks that do not agree. */
+    *agrees = !err && fabs((double)offset.offset + offset.frac) <= offset.half_width_ns;
+    return err == ICTUS_ERR_MPI ? err : ICTUS_OK;
 }
 
-/* Compare each process with its parent in a binomial tree, in O(log p) rounds. */
-static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
+/* Compare each process with its parent in a binomial tree, in O(log p) rounds. An error of the
+ * exchanges is this process's own; that of the preparation is the same on all. */
+static int exchanges_agree(struct sync_run *run, struct measure *m, bool *agree)
 {
-    const struct measure_options options = {.exchanges = checks, .estimator = 0};
     const struct line bare = ictusi_line_identity();
-    struct measure m;
     int rank = 0;
     int size = 0;
+    int err = ICTUS_OK;
     PMPI_Comm_rank(run->comm, &rank);
     PMPI_Comm_size(run->comm, &size);
-    if (ictusi_measure_init(&m, &options, 1, run)) {
-        return false;
-    }
     *agree = true;
     int bit = 1;
     for (; bit < size && !(rank & bit); bit <<= 1) {
         /* Find the bit that links this rank to its parent. */
     }
     if (rank > 0) {
-        *agree = propagate_agrees_with(&m, rank - bit);
+        err = propagate_agrees_with(m, rank - bit, agree);
     }
     for (int child = bit >> 1; child > 0; child >>= 1) {
-        if (rank + child < size && ictusi_measure_reference(&m, rank + child, &bare)) {
-            *agree = false;
+        if (rank + child < size) {
+            const int failed = ictusi_measure_reference(m, rank + child, &bare);
+            err = err ? err : failed;
         }
     }
-    ictusi_measure_fini(&m, run);
-    return true;
+    return err;
 }
 
-/* Return the lowest rank that does not share rank 0's source, or -1. *reason is the cause
- * as text. Collective. */
-static int propagate_first_stranger(struct sync_run *run, int64_t checks, const char **reason)
+/* Replace `stranger` by the lowest one of all processes. */
+static int propagate_lowest(const struct sync_run *run, int *stranger)
+{
+    const int err = PMPI_Allreduce(MPI_IN_PLACE, stranger, 1, MPI_INT, MPI_MIN, run->comm);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+/* Find the lowest rank whose readings do not agree with its parent's, or `size`. Collective; the
+ * error is the same on all processes. */
+static int propagate_compare(struct sync_run *run, int64_t checks, int rank, int *stranger)
+{
+    const struct measure_options options = {.exchanges = checks, .estimator = 0};
+    struct measure m;
+    bool agree = true;
+    int err = ictusi_measure_init(&m, &options, 1, run);
+    if (err) {
+        return err;
+    }
+    const int failed = exchanges_agree(run, &m, &agree);
+    ictusi_measure_fini(&m, run);
+    /* A process whose exchanges failed is below all ranks, so that every process hears of it. */
+    *stranger = failed ? -1 : agree ? *stranger : rank;
+    err = propagate_lowest(run, stranger);
+    return err || *stranger < 0 ? ICTUS_ERR_MPI : ICTUS_OK;
+}
+
+/* Find the lowest rank that does not share rank 0's source, or -1. *reason is the cause as text.
+ * Collective; the error is the same on all processes. */
+static int propagate_first_stranger(struct sync_run *run, int64_t checks, int *first,
+                                    const char **reason)
 {
     int rank = 0;
     int size = 0;
+    bool same = false;
     PMPI_Comm_rank(run->comm, &rank);
     PMPI_Comm_size(run->comm, &size);
-    int stranger = propagate_same_identity(run) ? size : rank;
-    PMPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+    int err = propagate_same_identity(run, &same);
+    int stranger = same ? size : rank;
+    err = err ? err : propagate_lowest(run, &stranger);
     *reason = "their sources are not the same";
-    if (stranger == size) {
-        bool agree = true;
-        const bool measured = exchanges_agree(run, checks, &agree);
-        stranger = measured && agree ? size : rank;
-        PMPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+    if (!err && stranger == size) {
         *reason = "their readings differ by more than a message takes";
+        err = propagate_compare(run, checks, rank, &stranger);
     }
-    return stranger == size ? -1 : stranger;
+    *first = stranger == size ? -1 : stranger;
+    return err;
 }
 
 static int propagate_run(struct sync *sync, struct sync_run *run)
 {
     const struct propagate_options *options = sync->options;
     const char *reason = NULL;
-    const int stranger = propagate_first_stranger(run, options->checks, &reason);
+    int stranger = -1;
+    int err = propagate_first_stranger(run, options->checks, &stranger, &reason);
+    if (err) {
+        return err;
+    }
     if (stranger >= 0 && sync->child_count) {
         return ictusi_sync_run_inner(sync->children[0], run, run->comm, &run->base,
                                      &run->base_error);
@@ -125,7 +153,7 @@ static int propagate_run(struct sync *sync, struct sync_run *run)
     }
     run->line = run->base;
     run->error = run->base_error;
-    int err = PMPI_Bcast(&run->line, (int)sizeof(run->line), MPI_BYTE, 0, run->comm);
+    err = PMPI_Bcast(&run->line, (int)sizeof(run->line), MPI_BYTE, 0, run->comm);
     if (err == MPI_SUCCESS) {
         err = PMPI_Bcast(&run->error, (int)sizeof(run->error), MPI_BYTE, 0, run->comm);
     }
