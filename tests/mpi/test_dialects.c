@@ -85,6 +85,7 @@ static struct {
     bool dark;                /* no witness sees anything */
     size_t bytes;             /* size of the trial message */
     int runs, duplicates;
+    int made, freed;      /* communicators */
     int ran;              /* algorithm of the last run */
     bool by_itself;       /* nothing was forced in the last run */
     bool watched, waited; /* whether this process was, in the last run */
@@ -145,6 +146,7 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     CHECK(type == MPI_COMM_TYPE_SHARED && info == MPI_INFO_NULL);
+    lib.made++;
     return PMPI_Comm_split(comm, lib.apart ? rank : 0, key, part);
 }
 
@@ -153,6 +155,7 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
 {
     CHECK(variables != mpich || mpich[M_BCAST].value == AUTO);
     lib.duplicates++;
+    lib.made++;
     return PMPI_Comm_dup(comm, copy);
 }
 
@@ -165,7 +168,14 @@ int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
     CHECK_STR(value, "tuned");
     CHECK(open_mpi[O_BCAST].value != 0 || lib.duplicates > 2);
     lib.duplicates += 100;
+    lib.made++;
     return PMPI_Comm_dup(comm, copy);
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    lib.freed++;
+    return PMPI_Comm_free(comm);
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's name */
@@ -262,16 +272,22 @@ static void start_mpich(int devices, int device)
     REQUIRE(!ictus_selector_create(&selector, &why));
 }
 
-/* Everything is as it was before, and nothing is left open. */
-static void finish(void)
+/* Everything is as it was before, and nothing is left open, but for this many communicators that
+ * the selector has with those that were not released. */
+static void finish_with(int kept)
 {
     static const int values[] = {7, 0, 0, -1, -1, 2, 1, 0, 0, 0, 0, 0};
     ictus_selector_free(selector);
-    CHECK(tools == 0);
+    CHECK(tools == 0 && lib.made == lib.freed + kept);
     for (int i = 0; i < variable_count; i++) {
         CHECK(variables[i].open == 0);
         CHECK(variables != mpich || values[i] < 0 || variables[i].value == values[i]);
     }
+}
+
+static void finish(void)
+{
+    finish_with(0);
 }
 
 static MPI_Comm force(MPI_Comm comm, const char *operation, const char *algorithm, int wanted)
@@ -360,7 +376,7 @@ static void choices_act_at_once(void)
             CHECK(mpich[M_DEVICES].value == devices);
             ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
             MPI_Comm_free(&ring); /* the program must free it once the selector is gone */
-            finish();
+            finish_with(1);
             CHECK(mpich[M_BCAST_DEVICE].value == device && mpich[M_DEVICES].value == devices);
         }
     }
@@ -385,6 +401,34 @@ static void what_cannot_run_is_refused(void)
     }
     MPI_Comm binomial = force(MPI_COMM_WORLD, "reduce_scatter", "binomial", ICTUS_OK);
     release(&binomial);
+    finish();
+}
+
+/* A variable that the library does not let go, be it an inherited choice's or one to be restored.
+ */
+static void what_cannot_be_set_is_told(void)
+{
+    start_mpich(EACH, 1);
+    MPI_Comm own = force(MPI_COMM_WORLD, "bcast", "default", ICTUS_OK);
+    MPI_Comm ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
+    MPI_Comm both = force(ring, "reduce_scatter", "binomial", ICTUS_OK);
+    CHECK(!ictus_selector_activate(selector, own) && mpich[M_BCAST].value == AUTO);
+    mpich[M_BCAST].is_constant = true;
+    CHECK(ictus_selector_activate(selector, both) == ICTUS_ERR_UNSUPPORTED);
+    CHECK(ictus_selector_activate(selector, ring) == ICTUS_ERR_UNSUPPORTED);
+    mpich[M_BCAST].is_constant = false;
+    CHECK(!ictus_selector_activate(selector, both) && mpich[M_BCAST].value == RING);
+    mpich[M_BCAST_DEVICE].is_constant = true;
+    CHECK(ictus_selector_activate(selector, own) == ICTUS_ERR_UNSUPPORTED);
+    mpich[M_BCAST_DEVICE].is_constant = false;
+    mpich[M_BCAST_DEVICE].value = 1;
+    CHECK(!ictus_selector_activate(selector, ring));
+    mpich[M_DEVICES].is_constant = true;
+    CHECK(!ictus_selector_activate(selector, own)); /* it was left as it is */
+    mpich[M_DEVICES].is_constant = false;
+    release(&both);
+    release(&ring);
+    release(&own);
     finish();
 }
 
@@ -468,7 +512,7 @@ static void algorithms_are_told_apart(void)
     /* Two of three processes are another group, and a single process proves nothing. */
     CHECK(lib.runs == (check_size == 3 && check_rank < 2 ? 8 : 0));
     release(&forced);
-    MPI_Comm_free(&part);
+    PMPI_Comm_free(&part);
     finish();
 }
 
@@ -567,6 +611,7 @@ int main(int argc, char **argv)
     libraries_without_choice_are_refused();
     choices_act_at_once();
     what_cannot_run_is_refused();
+    what_cannot_be_set_is_told();
     choices_stay_with_communicators();
     algorithms_are_told_apart();
     doubts_stay();
