@@ -77,6 +77,22 @@ static void suspension_decides_nothing(void)
     }
 }
 
+/*
+ * If most calls are together to the nanosecond, the median spread is 0, which is no limit: at 0, 0
+ * and 5 ns, B = 2 * 25 / 9 - 25 / 9, W = 25 / 3.
+ */
+static void spread_of_zero_limits_nothing(void)
+{
+    struct ictus_arrivals a;
+    REQUIRE(!ictus_arrivals_init(&a, 2, 3));
+    straggler_name(&a, "x.c:7");
+    a.offsets_ns[5] = 10;
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    CHECK(a.spread_ns == 0);
+    CHECK_NEAR(a.persistence, 0.25, 1e-12);
+    ictus_arrivals_free(&a);
+}
+
 /* Three rows by hand: ranks that are last together share it, and unknown values are left out. */
 static void summary_is_by_hand(void)
 {
@@ -436,6 +452,7 @@ int main(void)
     straggler_is_found();
     persistence_is_a_share();
     suspension_decides_nothing();
+    spread_of_zero_limits_nothing();
     summary_is_by_hand();
     shares_stay_shares();
     random_order_is_found();
