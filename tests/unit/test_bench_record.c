@@ -375,6 +375,7 @@ static void raw_samples_are_told(void)
     member_is(o, "raw_s", "[1.0,2.0,3.0]");
     member_is(o, "raw_ranks_s", "[[1.0,3.0,5.0],[2.0,4.0,6.0]]");
     member_is(o, "arrival_ranks", "7");
+    CHECK(study.arrival_ranks == 7);
 }
 
 /* A file that is continued: what it holds whole is not written again. */

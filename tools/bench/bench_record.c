@@ -279,6 +279,7 @@ static json_t *record_measurement(struct bench_study *study, const struct bench_
     (void)json_object_update(object, numbers);
     json_decref(numbers);
     bench_study_write_proof(study, e, object);
+    study->arrival_ranks = result->arrival_ranks;
     if (result->arrival_ranks > 0) {
         (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
     }

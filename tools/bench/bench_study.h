@@ -124,6 +124,7 @@ struct bench_study {
     bool cut_short;        /* what is written now was interrupted */
     int written;           /* objects, rank 0 */
     int drifting;          /* of those, with samples that drift */
+    int arrival_ranks;     /* of the pattern of a file that was replayed; 0: of none */
     struct ictus_why said; /* of the last experiment left out */
     int left_out;          /* experiments without a result, of what was named */
     json_t *done;          /* --resume: identities of what the file held whole; rank 0 only */

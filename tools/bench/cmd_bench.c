@@ -334,6 +334,21 @@ static void bench_note_drift(const struct bench_study *study)
     }
 }
 
+/* Times under different arrivals look alike, and so do those of other processes than recorded. */
+static void bench_note_arrival(const struct bench_study *study)
+{
+    const char *arrival = study->options->arrival;
+    if (command_rank() != 0 || study->options->results.format != ICTUS_FORMAT_TEXT ||
+        study->written == 0 || strcmp(arrival, "together") == 0) {
+        return;
+    }
+    if (study->arrival_ranks > 0) {
+        remark_print(stdout, "arrival %s, a pattern of %d ranks", arrival, study->arrival_ranks);
+    } else {
+        remark_print(stdout, "arrival %s", arrival);
+    }
+}
+
 static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = bench_build_groups(study, why);
@@ -345,6 +360,7 @@ static int bench_run_study(struct bench_study *study, struct ictus_why *why)
     }
     if (!err) {
         err = bench_run_experiments(study, why);
+        bench_note_arrival(study);
         bench_note_drift(study);
         err = results_close(study->out, study->options->results.file, err, why);
     }
