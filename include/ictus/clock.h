@@ -35,7 +35,8 @@ struct ictus_reading {
     double sigma_ns;        /**< standard deviation of its error, from the fit and its age */
     double path_ns;         /**< the systematic part of sigma_ns, which no averaging reduces: the
                                  measured or assumed asymmetry of the paths */
-    double bound_ns;        /**< no error exceeds this as long as drifts stay within +-200 ppm */
+    double bound_ns;        /**< no error exceeds this as long as the drift of each clock stays
+                                 within +-200 ppm */
 };
 
 /** Cost and result of the last synchronisation. */

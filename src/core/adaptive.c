@@ -337,7 +337,7 @@ static double adaptive_hard_bound(struct work *w, const struct trend *trend)
     double low = 0.0;
     double high = 0.0;
     ictusi_envelope_build(&w->all, &w->envelope);
-    if (ictusi_envelope_range(&w->envelope, ICTUSI_DRIFT_MAX_NS_PER_S, 0.0, &low, &high)) {
+    if (ictusi_envelope_range(&w->envelope, ICTUSI_PARTING_MAX_NS_PER_S, 0.0, &low, &high)) {
         return fmax(high - trend->at_zero, trend->at_zero - low);
     }
     /* Noisy stamps contradict each other. The widest exchange contains what the others miss. */
@@ -388,7 +388,7 @@ static struct trend adaptive_estimate(struct work *w, const struct adaptive_slop
         .covariance_ns2_per_s = -centre * slope.variance,
         .slope_var_ns2_per_s2 = slope.variance,
         .bound_ns = adaptive_hard_bound(w, &trend),
-        .bound_slope_ns_per_s = ICTUSI_DRIFT_MAX_NS_PER_S + fabs(trend.slope),
+        .bound_slope_ns_per_s = ICTUSI_PARTING_MAX_NS_PER_S + fabs(trend.slope),
     };
     return trend;
 }

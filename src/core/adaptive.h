@@ -37,7 +37,7 @@ struct adaptive_slope {
  *
  * The method assumes that the offset is linear over the span of the exchanges and that both
  * directions have the same minimum delay. It cannot see the asymmetry of a path. error->bound is
- * rigorous: it covers every line inside all bounds with a drift within ICTUSI_DRIFT_MAX_NS_PER_S.
+ * rigorous: it covers every line inside all bounds with a drift within ICTUSI_PARTING_MAX_NS_PER_S.
  * O(n log n).
  *
  * `known`, if not NULL, replaces the second step. error and choice may be NULL. The error is

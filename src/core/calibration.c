@@ -200,7 +200,7 @@ double ictusi_calibration_sigma(const struct calibration_pair *pair)
  * limit. */
 static double burst_drifted(int64_t a, int64_t b)
 {
-    return 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S * fabs((double)(a - b)) * 1e-9;
+    return ICTUSI_PARTING_MAX_NS_PER_S * fabs((double)(a - b)) * 1e-9;
 }
 
 /* What the exchanges of a burst prove about the fraction of an edge's offset. */

@@ -33,7 +33,7 @@ static int64_t estimator_middle(const struct stamp *s)
  */
 static double estimator_drifted_ns(int64_t from, int64_t to)
 {
-    return fabs((double)(to - from)) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
+    return fabs((double)(to - from)) * 1e-9 * ICTUSI_PARTING_MAX_NS_PER_S;
 }
 
 /* Find the exchange with the shortest round trip. ICTUS_ERR_CLOCK if a round trip is negative. */
@@ -115,9 +115,6 @@ int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct 
 int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64_t at,
                                      int64_t offset, double *low_ns, double *high_ns)
 {
-    double lowest =
-        -INFINITY; /* as low_ns and high_ns, where both clocks drift against each other */
-    double highest = INFINITY;
     *low_ns = -INFINITY;
     *high_ns = INFINITY;
     /*
@@ -136,13 +133,11 @@ int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64
         const double before = estimator_drifted_ns(s->sent, at);
         *low_ns = fmax(*low_ns, lower - after);
         *high_ns = fmin(*high_ns, upper + before);
-        lowest = fmax(lowest, lower - 2.0 * after);
-        highest = fmin(highest, upper + 2.0 * before);
     }
     if (n == 0) {
         return ICTUS_ERR_SAMPLES;
     }
-    return lowest > highest + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
+    return *low_ns > *high_ns + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
 }
 
 double ictusi_estimator_rtt_mean(const struct stamp *stamps, size_t n)

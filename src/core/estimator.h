@@ -24,10 +24,9 @@ int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct 
 
 /*
  * Compute what a whole burst proves about the offset at the local instant `at`, minus `offset`: it
- * is between low and high if relative drifts stay within ICTUSI_DRIFT_MAX_NS_PER_S. A process that
- * lost its core only widens this interval. ICTUS_ERR_CLOCK if the local clock ran backwards, or if
- * the bounds exclude each other even with such a drift of each clock, so that one of the two
- * stepped.
+ * is between low and high if the drift of each clock stays within ICTUSI_DRIFT_MAX_NS_PER_S. A
+ * process that lost its core only widens this interval. ICTUS_ERR_CLOCK if the local clock ran
+ * backwards, or if the bounds exclude each other even then, so that one of the two stepped.
  */
 int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64_t at,
                                      int64_t offset, double *low_ns, double *high_ns);

@@ -55,7 +55,7 @@ double ictusi_fit_bound(const struct line *line, const struct offset *points, si
     double bound = INFINITY;
     for (size_t i = 0; i < n; i++) {
         const double away = fabs(y_of(&points[i], line->offset) - line->frac);
-        const double reach = fabs(x_of(&points[i], line->anchor)) * ICTUSI_DRIFT_MAX_NS_PER_S;
+        const double reach = fabs(x_of(&points[i], line->anchor)) * ICTUSI_PARTING_MAX_NS_PER_S;
         bound = fmin(bound, away + points[i].half_width_ns + reach);
     }
     return bound;
@@ -102,7 +102,7 @@ static struct line_error fit_error_of(const struct moments *m, double slope_ns_p
         error.slope_var_ns2_per_s2 = ICTUSI_DRIFT_MAX_NS_PER_S * ICTUSI_DRIFT_MAX_NS_PER_S / 3.0;
     }
     error.bound_ns = ictusi_fit_bound(line, points, n);
-    error.bound_slope_ns_per_s = ICTUSI_DRIFT_MAX_NS_PER_S + fabs(slope_ns_per_s);
+    error.bound_slope_ns_per_s = ICTUSI_PARTING_MAX_NS_PER_S + fabs(slope_ns_per_s);
     return error;
 }
 

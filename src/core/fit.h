@@ -8,8 +8,10 @@
 
 #include <stddef.h>
 
-/* The assumption of every hard bound: relative drifts stay within this, in ns per s. */
+/* The assumption of every hard bound: each clock's drift stays within this, in ns per s. */
 #define ICTUSI_DRIFT_MAX_NS_PER_S 200000.0
+/* Two clocks may drift against each other, and part by twice as much. */
+#define ICTUSI_PARTING_MAX_NS_PER_S (2.0 * ICTUSI_DRIFT_MAX_NS_PER_S)
 
 /*
  * Ordinary least squares of the offsets over their instants (H18 algorithm 2, FIT_LINEAR_MODEL),
@@ -18,7 +20,7 @@
  * less than 1 ns, give an offset without a slope.
  *
  * The error follows from the residuals, or from the half-widths (as uniform distributions) with two
- * points or fewer. Its bound holds for relative drifts of up to ICTUSI_DRIFT_MAX_NS_PER_S. error
+ * points or fewer. Its bound holds for relative drifts of up to ICTUSI_PARTING_MAX_NS_PER_S. error
  * may be NULL. Errors: ICTUS_ERR_SAMPLES for n = 0.
  */
 int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,

@@ -409,7 +409,7 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
 static void bounds_now(struct mesh *m, const double *extrapolated, double grown_s)
 {
     for (int i = 1; i < m->size; i++) {
-        m->bound[i] += grown_s * (ICTUSI_DRIFT_MAX_NS_PER_S + fabs(extrapolated[m->size + i]));
+        m->bound[i] += grown_s * (ICTUSI_PARTING_MAX_NS_PER_S + fabs(extrapolated[m->size + i]));
         m->bound[i] += fabs(m->value[i] - extrapolated[i]);
     }
     const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
@@ -427,7 +427,7 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
              * drift since the measurement.
              */
             const double length = off + s->edges[e].half_width_ns + 1.0 +
-                                  (m->now - s->t[e]) * ICTUSI_DRIFT_MAX_NS_PER_S;
+                                  (m->now - s->t[e]) * ICTUSI_PARTING_MAX_NS_PER_S;
             if (m->bound[a] + length < m->bound[b] || m->bound[b] + length < m->bound[a]) {
                 const int to = m->bound[a] < m->bound[b] ? b : a;
                 m->bound[to] = m->bound[a + b - to] + length;
@@ -462,7 +462,7 @@ static void mesh_write_lines(const struct mesh *m, const struct track *t, const 
             .path_var_ns2 = bias * t->bias[0],
             .walk_ns_per_s_sqrt_s = wander * t->walk,
             .bound_ns = m->bound[i],
-            .bound_slope_ns_per_s = i ? ICTUSI_DRIFT_MAX_NS_PER_S + fabs(slope) * 1e9 : 0.0,
+            .bound_slope_ns_per_s = i ? ICTUSI_PARTING_MAX_NS_PER_S + fabs(slope) * 1e9 : 0.0,
         };
     }
 }

@@ -199,7 +199,7 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
      * refused here, each burst of some milliseconds would estimate its own, with an error of 100
      * ppm.
      */
-    return fabs(slope->ns_per_s) <= 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+    return fabs(slope->ns_per_s) <= ICTUSI_PARTING_MAX_NS_PER_S;
 }
 
 /*

@@ -20,7 +20,7 @@
 enum { RELAXATIONS = 64 }; /* a path in a mesh has two or three hops */
 
 /* How fast two clocks may drift apart: twice the assumption, because each is within it. */
-static const double parting = 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+static const double parting = ICTUSI_PARTING_MAX_NS_PER_S;
 /* How much a rate may change within one synchronisation, in ns per s; a daemon adjusts by less. */
 static const double bending = 5000.0;
 /* The clocks of two cores, or whole ticks of a coarse source, may contradict each other by this

@@ -33,7 +33,7 @@ static void points_on_a_line(void)
     CHECK_NEAR(error.offset_var_ns2, 0.0, 1e-12);
     CHECK_NEAR(error.slope_var_ns2_per_s2, 0.0, 1e-12);
     CHECK_NEAR(error.bound_ns, 5.0, 1e-9);
-    CHECK_NEAR(error.bound_slope_ns_per_s, 200010.0, 1e-6);
+    CHECK_NEAR(error.bound_slope_ns_per_s, 400010.0, 1e-6);
     CHECK(ictusi_fit_ols(points, 0, &line, &error) == ICTUS_ERR_SAMPLES);
     CHECK(!ictusi_fit_ols(points, 3, &line, NULL));
 }
@@ -127,10 +127,10 @@ static void bounds_are_of_the_best_point(void)
     const struct offset narrow = point_at(-0.0001, 98, 0, 1);
     const struct offset late = point_at(0.0001, 98, 0, 1);
     CHECK_NEAR(ictusi_fit_bound(&line, &wide, 1), 53.0, 1e-9);
-    CHECK_NEAR(ictusi_fit_bound(&line, &narrow, 1), 2.0 + 1.0 + 20.0, 1e-6);
-    CHECK_NEAR(ictusi_fit_bound(&line, &late, 1), 23.0, 1e-6);
+    CHECK_NEAR(ictusi_fit_bound(&line, &narrow, 1), 2.0 + 1.0 + 40.0, 1e-6);
+    CHECK_NEAR(ictusi_fit_bound(&line, &late, 1), 43.0, 1e-6);
     const struct offset both[] = {wide, narrow};
-    CHECK_NEAR(ictusi_fit_bound(&line, both, 2), 23.0, 1e-6);
+    CHECK_NEAR(ictusi_fit_bound(&line, both, 2), 43.0, 1e-6);
 }
 
 /* Asymmetry: 3 % of the shortest round trip. Wander: 1 % of it, renewed after 0.3 s. */
