@@ -17,6 +17,7 @@
  */
 #include "../../src/archive/flush.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <otf2/otf2.h>
 #include <stdbool.h>
@@ -31,7 +32,7 @@ struct world {
     OTF2_Archive *archive;
     OTF2_EvtWriter **writer;
     uint64_t *now;
-    uint64_t state;
+    uint64_t state, seed;
     int ranks, rounds, threads; /* locations: the ranks, then their other threads */
     double seconds, asymmetry;
 };
@@ -56,12 +57,15 @@ static uint64_t draw_delay(struct world *w)
     return LATENCY + draw_exponential(w, JITTER);
 }
 
-/* How much longer than LATENCY the way from one rank to another is: the same each time. */
+/*
+ * How much longer than LATENCY the way from one rank to another is: the same each time, but another
+ * one for each seed.
+ */
 static double path_excess(const struct world *w, int from, int to)
 {
     const uint64_t low = (uint64_t)(from < to ? from : to);
     const uint64_t high = (uint64_t)(from < to ? to : from);
-    uint64_t x = (low << 20 | high) * 0x9e3779b97f4a7c15U;
+    uint64_t x = (w->seed << 40 | low << 20 | high) * 0x9e3779b97f4a7c15U;
     x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9U;
     x ^= x >> 29;
     const double uniform = (double)(x >> 11) * 0x1p-52 - 1;
@@ -402,9 +406,8 @@ static void write_definitions(struct world *w)
 static bool read_options(struct world *w, int argc, char **argv)
 {
     for (int i = 3; i < argc; i++) {
-        unsigned long seed = 0;
-        if (sscanf(argv[i], "seed=%lu", &seed) == 1) {
-            w->state += seed * 2654435761U;
+        if (sscanf(argv[i], "seed=%" SCNu64, &w->seed) == 1) {
+            w->state += w->seed * 2654435761U;
         } else if (sscanf(argv[i], "ranks=%d", &w->ranks) != 1 &&
                    sscanf(argv[i], "rounds=%d", &w->rounds) != 1 &&
                    sscanf(argv[i], "asymmetry=%lf", &w->asymmetry) != 1 &&
