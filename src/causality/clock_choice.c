@@ -112,6 +112,22 @@ static bool gain_counts(const struct gain *gain, double errors, double part)
     return mean > fmax(errors * sqrt(variance / n), part * gain->old / n);
 }
 
+/* What the trial gains over the best model, by clock (in gains) and in all. */
+static struct gain trial_gain(const struct choosing *c)
+{
+    struct gain all = {0};
+    memset(c->gains, 0, c->m->clocks * sizeof *c->gains);
+    for (uint64_t i = 0; i < c->count; i++) {
+        const double old = c->scores[SCORE_BEST][i];
+        const double new = c->scores[SCORE_TRIAL][i];
+        const struct model_pair *pair = &c->m->pairs[c->pair_of[i]];
+        gain_add(&all, old, new);
+        gain_add(&c->gains[pair->a], old, new);
+        gain_add(&c->gains[pair->b], old, new);
+    }
+    return all;
+}
+
 /*
  * Whether the trial beats the best model by more than chance, and by at least this part of its
  * score. Two standard errors are enough over all clocks. A single clock may also decide, if all
@@ -123,21 +139,24 @@ static bool trial_wins(const struct choosing *c, double part)
     const double errors = 2;
     const double errors_of_one = 4;
     const double part_of_one = 4 * part;
-    struct gain all = {0};
-    memset(c->gains, 0, c->m->clocks * sizeof *c->gains);
-    for (uint64_t i = 0; i < c->count; i++) {
-        const double old = c->scores[SCORE_BEST][i];
-        const double new = c->scores[SCORE_TRIAL][i];
-        const struct model_pair *pair = &c->m->pairs[c->pair_of[i]];
-        gain_add(&all, old, new);
-        gain_add(&c->gains[pair->a], old, new);
-        gain_add(&c->gains[pair->b], old, new);
-    }
+    const struct gain all = trial_gain(c);
     bool one = false;
     for (uint32_t u = 0; u < c->m->clocks && !one; u++) {
         one = gain_counts(&c->gains[u], errors_of_one, part_of_one);
     }
     return gain_counts(&all, errors, one ? 0 : part);
+}
+
+/*
+ * Whether a stronger walk beats a weaker one of its kind. It has no more unknowns, so it need not
+ * be worth anything. One standard error is required, as is usual among models of growing strength:
+ * about the minimum the scores hardly differ, and a walk that is too strong follows the waits.
+ */
+static bool trial_wins_among_walks(const struct choosing *c)
+{
+    const double errors = 1;
+    const struct gain all = trial_gain(c);
+    return gain_counts(&all, errors, 0);
 }
 
 /* The arrays are swapped: the next trial overwrites the scores of the former best model. */
@@ -249,8 +268,9 @@ static bool clock_choice_find_factors(const struct clock_model *m, struct model_
 
 /*
  * Find the best strength for this kind of walk, beginning at the kind's own strength and going up.
- * The search stops after two strengths in a row that are worse, but only once some walk has won:
- * the weakest walks do not differ from lines, so they neither win nor lose.
+ * The first of the kind has to be worth replacing the best model so far; a stronger one only has to
+ * predict better than that. The search stops after two strengths in a row that are worse, but only
+ * once some walk has won: the weakest walks do not differ from lines, so they neither win nor lose.
  */
 static int clock_choice_try_walks(struct choosing *c, const struct model_walk *kind)
 {
@@ -258,6 +278,9 @@ static int clock_choice_try_walks(struct choosing *c, const struct model_walk *k
     double lowest = INFINITY;
     int err = ICTUS_OK;
     int worse = 0;
+    bool won = false;
+    /* Factors are tried only if a clock bends much more than the others: that is reason enough. */
+    const double worth = kind->apart && !kind->even ? 0 : worth_a_walk;
     for (int i = 0; i < WALKS && worse < PATIENCE && !err; i++) {
         struct model_walk walk = *kind;
         if (walks[i] < kind->strength) {
@@ -274,7 +297,8 @@ static int clock_choice_try_walks(struct choosing *c, const struct model_walk *k
             lowest = score;
             c->nearest = walk.strength;
         }
-        if (!err && trial_wins(c, worth_a_walk)) {
+        if (!err && (won ? trial_wins_among_walks(c) : trial_wins(c, worth))) {
+            won = true;
             c->choice->walk = walk;
             trial_becomes_best(c);
             worse = 0;
