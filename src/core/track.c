@@ -189,12 +189,10 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
  * Split the rows' errors by their origin: r V_source r' for each source, with the rows of offset
  * and drift. Index 0 is the variance of the offset (ns^2), 1 its covariance with the drift, and 2
  * the variance of the drift. The variance d seconds from now is thus v[0] + 2 d v[1] + d^2 v[2].
+ * They are 0 before.
  */
 static void track_split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
-    memset(h->noise, 0, sizeof(h->noise));
-    memset(h->bias, 0, sizeof(h->bias));
-    memset(h->away, 0, sizeof(h->away));
     for (int k = 0; k < n; k++) {
         for (int l = 0; l < n; l++) {
             const double products[3] = {h->offset[k] * h->offset[l], h->offset[k] * h->drift[l],
