@@ -41,6 +41,16 @@ static OTF2_StringRef string_write(struct writing *g, const char *text)
     return number;
 }
 
+/* Texts are written here one after the other, so that their numbers depend on no compiler's order.
+ */
+static void attribute_write(struct writing *g, OTF2_AttributeRef attribute, const char *name,
+                            const char *description, OTF2_Type type)
+{
+    const OTF2_StringRef called = string_write(g, name);
+    const OTF2_StringRef described = string_write(g, description);
+    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(g->w, attribute, called, described, type));
+}
+
 static OTF2_RegionRole definitions_role_of(const struct trace_function *function)
 {
     static const struct {
@@ -145,10 +155,8 @@ static void sites_write(struct writing *g)
 {
     const struct symbols *symbols = &g->world->unified->symbols;
     struct keymap callers = {NULL, NULL, 0, 0};
-    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_CALL_SITE, string_write(g, "ICTUS::CALL_SITE"),
-                       string_write(g, "the place from which the region was called"),
-                       OTF2_TYPE_CALLING_CONTEXT));
+    attribute_write(g, ATTRIBUTE_CALL_SITE, "ICTUS::CALL_SITE",
+                    "the place from which the region was called", OTF2_TYPE_CALLING_CONTEXT);
     OTF2_SourceCodeLocationRef lines = 0; /* numbered without gaps, as readers require */
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct symbol_site *site = &symbols->sites[i];
@@ -171,27 +179,21 @@ static void sites_write(struct writing *g)
  */
 static void numbers_write(struct writing *g)
 {
-    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_OFFSET, string_write(g, "ICTUS::FILE_OFFSET"),
-                       string_write(g, "the first byte of the file that is read or written"),
-                       OTF2_TYPE_UINT64));
-    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                       g->w, ATTRIBUTE_TEAM_REGION, string_write(g, "ICTUS::TEAM_REGION"),
-                       string_write(g, "which region of its team the thread begins"),
-                       OTF2_TYPE_UINT64));
-    write_check(g,
-                OTF2_GlobalDefWriter_WriteAttribute(
-                    g->w, ATTRIBUTE_OPERANDS, string_write(g, "ICTUS::OPERANDS"),
-                    string_write(g, "the datatype, operator and place of a collective's buffers"),
-                    OTF2_TYPE_UINT32));
+    attribute_write(g, ATTRIBUTE_OFFSET, "ICTUS::FILE_OFFSET",
+                    "the first byte of the file that is read or written", OTF2_TYPE_UINT64);
+    attribute_write(g, ATTRIBUTE_TEAM_REGION, "ICTUS::TEAM_REGION",
+                    "which region of its team the thread begins", OTF2_TYPE_UINT64);
+    attribute_write(g, ATTRIBUTE_OPERANDS, "ICTUS::OPERANDS",
+                    "the datatype, operator and place of a collective's buffers", OTF2_TYPE_UINT32);
 }
 
 static void teams_write(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     if (u->team_keys.count > 0) {
-        write_check(g, ictusi_teams_define(g->w, u, u->group_count + 2, string_write(g, ""),
-                                           string_write(g, "OpenMP team")));
+        const OTF2_StringRef none = string_write(g, "");
+        const OTF2_StringRef team = string_write(g, "OpenMP team");
+        write_check(g, ictusi_teams_define(g->w, u, u->group_count + 2, none, team));
     }
 }
 
@@ -207,9 +209,8 @@ static void senders_write(struct writing *g)
     for (int i = 0; i < (ranks + 63) / 64; i++) {
         (void)snprintf(name, sizeof(name), "ICTUS::RECEIVED_FROM::%d", i);
         (void)snprintf(text, sizeof(text), "bit k: data was received from rank %d + k", 64 * i);
-        write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
-                           g->w, (OTF2_AttributeRef)(ATTRIBUTE_SENDERS + i), string_write(g, name),
-                           string_write(g, text), OTF2_TYPE_UINT64));
+        attribute_write(g, (OTF2_AttributeRef)(ATTRIBUTE_SENDERS + i), name, text,
+                        OTF2_TYPE_UINT64);
     }
 }
 
@@ -336,12 +337,14 @@ static void comms_write(struct writing *g)
 static void metric_write(struct writing *g, OTF2_MetricMemberRef member, const char *name,
                          const char *unit, bool counter)
 {
-    write_check(g, OTF2_GlobalDefWriter_WriteMetricMember(
-                       g->w, member, string_write(g, name), string_write(g, name),
-                       counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
-                       counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
-                       counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0,
-                       string_write(g, unit)));
+    const OTF2_StringRef called = string_write(g, name);
+    const OTF2_StringRef measured = string_write(g, unit);
+    write_check(g,
+                OTF2_GlobalDefWriter_WriteMetricMember(
+                    g->w, member, called, called,
+                    counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
+                    counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
+                    counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0, measured));
 }
 
 static void class_write(struct writing *g, OTF2_MetricRef class, uint8_t count,
