@@ -340,7 +340,7 @@ static void replay_job(void *self, uint32_t number)
     } else if (number == r->desks + 1) {
         *err = replay_enter(r, replay_page_at(r, STAGE_ENTER));
         *err = *err || r->apart ? *err : replay_make(r);
-    } else {
+    } else if (r->apart || !r->err[r->desks + 1]) { /* the page that was entered in this turn */
         const struct replay_page *page = replay_page_at(r, STAGE_CARRY_OUT);
         ictusi_ledger_do(&r->ledgers[number - r->desks - 2], &page->ledger);
     }
