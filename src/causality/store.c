@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STORE_PAGE = 4096, STORE_STEP = 1 << 17 }; /* bytes; elements allocated at a time */
@@ -164,7 +165,8 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
 /*
  * Move the pages of another array in memory to the first page border after the elements here.
  * Copying would have to get as many new pages, which takes much longer than to copy. Returns false
- * if it is not possible.
+ * if it is not possible. The kernel is called itself, because the mremap() of AddressSanitizer in
+ * clang 14 does not pass on where the pages are to go.
  */
 static bool store_move_pages(const struct store *store, const struct store *other)
 {
@@ -173,8 +175,9 @@ static bool store_move_pages(const struct store *store, const struct store *othe
     const uint64_t bytes = store_bytes(other, other->count);
     return store->filed == 0 && other->filed == 0 && store->count + other->count <= store->memory &&
            bytes >= STORE_MOVED && place + bytes <= store_bytes(store, store->room) &&
-           mremap(other->area, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
-                  (char *)store->area + place) != MAP_FAILED;
+           syscall(SYS_mremap, other->area, bytes, bytes,
+                   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+                   (char *)store->area + place) != -1;
 #else
     return false;
 #endif
