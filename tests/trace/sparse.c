@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges in which each process receives from its left neighbour alone: Alltoallv, Ialltoallv and
- * Alltoallw, five times each, between processes that come one after the other. Then five in which
- * each of at most 16 processes receives from all.
+ * Alltoallw, five times each, between processes that come one after the other. Then five Alltoallv
+ * and five Ialltoallv in which each of at most 16 processes receives from all.
  */
 #include <mpi.h>
 
@@ -52,7 +52,11 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 5; i++) {
         int in[16] = {0};
+        MPI_Request request = MPI_REQUEST_NULL;
         MPI_Alltoallv(&rank, to, zeros, MPI_INT, in, to, places, MPI_INT, MPI_COMM_WORLD);
+        MPI_Ialltoallv(&rank, to, zeros, MPI_INT, in, to, places, MPI_INT, MPI_COMM_WORLD,
+                       &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     free(zeros);
     free(to);
