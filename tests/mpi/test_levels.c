@@ -9,30 +9,8 @@
 #include <stdbool.h>
 
 #include "check_mpi.h"
+#include "failing_mpi.h"
 
-static int failing, calls; /* the call of MPI that fails, on all ranks */
-
-static bool call_fails(void)
-{
-    return ++calls == failing;
-}
-
-#define FAILS(RETURN, NAME, PARAMETERS, ARGUMENTS)                                                 \
-    RETURN __real_##NAME PARAMETERS; /* NOLINT(bugprone-reserved-identifier) */                    \
-    RETURN __wrap_##NAME PARAMETERS; /* NOLINT(bugprone-reserved-identifier) */                    \
-    RETURN __wrap_##NAME PARAMETERS                                                                \
-    {                                                                                              \
-        return call_fails() ? MPI_ERR_OTHER : __real_##NAME ARGUMENTS;                             \
-    }
-
-FAILS(int, PMPI_Bcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
-FAILS(int, PMPI_Allreduce,
-      (const void *in, void *out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c),
-      (in, out, n, t, op, c))
-FAILS(int, PMPI_Gather,
-      (const void *in, int m, MPI_Datatype s, void *out, int n, MPI_Datatype t, int root,
-       MPI_Comm c),
-      (in, m, s, out, n, t, root, c))
 FAILS(int, PMPI_Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *out), (c, color, key, out))
 FAILS(int, PMPI_Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info info, MPI_Comm *out),
       (c, type, key, info, out))
