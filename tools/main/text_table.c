@@ -61,8 +61,7 @@ void text_table_cell(struct text_table *table, const char *format, ...)
     text_table_add(table, text);
 }
 
-/* Characters of a text: bytes that do not continue one in UTF-8. */
-static int table_text_width(const char *text)
+int text_table_width(const char *text)
 {
     int width = 0;
     for (; *text; text++) {
@@ -83,7 +82,7 @@ static int table_width(const int *widths, size_t from, size_t to)
 static void table_measure(const struct text_table *table, int *widths)
 {
     for (size_t i = 0; i < table->cell_count; i++) {
-        const int width = table_text_width(table->cells[i]);
+        const int width = text_table_width(table->cells[i]);
         int *column = &widths[i % table->column_count];
         *column = width > *column ? width : *column;
     }
@@ -135,7 +134,7 @@ struct block {
 static void block_put_long(const struct block *b, int start, int blanks, const char *cell)
 {
     const int room = SCREEN_COLUMNS - (int)strlen(b->prefix);
-    const int width = table_text_width(cell);
+    const int width = text_table_width(cell);
     if (start > 0 && start + width > room) {
         (void)fprintf(b->file, "\n%s", b->prefix);
         blanks = width < room ? room - width : 0;
@@ -153,7 +152,7 @@ static void block_print_row(const struct block *b, size_t row)
     for (size_t c = table->key_count > 0 ? 0 : b->from; c < b->to;
          c = c + 1 == table->key_count ? b->from : c + 1) {
         const char *cell = table->cells[row * table->column_count + c];
-        const int rest = b->widths[c] - table_text_width(cell);
+        const int rest = b->widths[c] - text_table_width(cell);
         if (full) {
             (void)fprintf(b->file, "\n%s", b->prefix);
         }

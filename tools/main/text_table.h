@@ -38,6 +38,9 @@ int text_table_print(struct text_table *table, const char *prefix, FILE *file);
 /* Free it without printing it. */
 void text_table_fini(struct text_table *table);
 
+/* Characters of a text: bytes that do not continue one in UTF-8. */
+int text_table_width(const char *text);
+
 /* Print a remark as lines that begin with "# ". A word that is longer than a line stays whole. */
 void remark_print(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

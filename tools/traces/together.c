@@ -122,34 +122,25 @@ static int together_program_cost(const struct ictus_arrivals *a, struct cost *co
     return err;
 }
 
-static void cost_put(json_t *object, const char *name, const struct cost *cost)
+/* Put a value and its interval: "program_s", "program_low_s", "program_high_s". */
+static void cost_put(json_t *object, const char *name, const char *unit, const struct cost *cost)
 {
     const struct {
-        const char *suffix;
+        const char *which;
         double value;
-    } members[] = {{"_s", cost->middle}, {"_low_s", cost->low}, {"_high_s", cost->high}};
+    } members[] = {{"", cost->middle}, {"_low", cost->low}, {"_high", cost->high}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         char key[40];
-        (void)snprintf(key, sizeof key, "%s%s", name, members[i].suffix);
+        (void)snprintf(key, sizeof key, "%s%s%s", name, members[i].which, unit);
         (void)json_object_set_new(object, key, ictus_result_real(members[i].value));
     }
 }
 
 /* The ratio of two costs, from the ends of their intervals. */
-static void cost_put_ratio(json_t *object, const char *prefix, const struct cost *program,
-                           const struct cost *other)
+static struct cost cost_ratio(const struct cost *program, const struct cost *other)
 {
-    const struct {
-        const char *suffix;
-        double value;
-    } members[] = {{"ratio", program->middle / other->middle},
-                   {"ratio_low", program->low / other->high},
-                   {"ratio_high", program->high / other->low}};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        char key[40];
-        (void)snprintf(key, sizeof key, "%s%s", prefix, members[i].suffix);
-        (void)json_object_set_new(object, key, ictus_result_real(members[i].value));
-    }
+    return (struct cost){program->middle / other->middle, program->low / other->high,
+                         program->high / other->low};
 }
 
 static json_t *together_object(const struct ictus_arrivals *a, const json_t *together,
@@ -167,11 +158,13 @@ static json_t *together_object(const struct ictus_arrivals *a, const json_t *tog
         "bytes", (json_int_t)a->bytes, "ranks", a->ranks, "calls", (json_int_t)a->instances,
         "reduction", json_object_get(json_array_get(together, 0), "reduction"), "launches",
         (json_int_t)json_array_size(together));
-    cost_put(object, "program", &program);
-    cost_put(object, "together", &costs[START_TOGETHER]);
-    cost_put_ratio(object, "", &program, &costs[START_TOGETHER]);
-    cost_put(object, "replayed", &costs[START_REPLAYED]);
-    cost_put_ratio(object, "replayed_", &program, &costs[START_REPLAYED]);
+    const struct cost ratio = cost_ratio(&program, &costs[START_TOGETHER]);
+    const struct cost replayed_ratio = cost_ratio(&program, &costs[START_REPLAYED]);
+    cost_put(object, "program", "_s", &program);
+    cost_put(object, "together", "_s", &costs[START_TOGETHER]);
+    cost_put(object, "ratio", "", &ratio);
+    cost_put(object, "replayed", "_s", &costs[START_REPLAYED]);
+    cost_put(object, "replayed_ratio", "", &replayed_ratio);
     return object;
 }
 

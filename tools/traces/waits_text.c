@@ -62,16 +62,7 @@ static const char *state_words(const char *state)
     return state;
 }
 
-/* The number of characters, and where the one of this number begins ("×" is one, of two bytes). */
-static int text_length(const char *text)
-{
-    int length = 0;
-    for (; *text; text++) {
-        length += ((unsigned char)*text & 0xC0) != 0x80;
-    }
-    return length;
-}
-
+/* Where the character of this number begins ("×" is one, of two bytes). */
 static const char *text_at(const char *text, int number)
 {
     while (*text && number > 0) {
@@ -85,7 +76,7 @@ static const char *text_at(const char *text, int number)
  * ends with the line of a call. Returns what is left of the width. */
 static int waits_text_put_cut(const char *name, int width)
 {
-    const int length = text_length(name);
+    const int length = text_table_width(name);
     if (length < width) {
         printf("%s", name);
         return width - length;
