@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program of which one process has more to do than the others in each step, and a collective at
+ * A program in which one process has more to do than the others in each step, with a collective at
  * the end of the step: what bench/arrivals traces, tunes for and runs again.
  *   late_program OPERATION BYTES STEPS LATE_US [RANK]
  * The last process is the late one, unless another RANK is given. allreduce, reduce, bcast (from

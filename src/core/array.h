@@ -30,8 +30,8 @@ static inline void *array_append(void **array, uint64_t *count, size_t size)
 }
 
 /*
- * Have room for this many elements in an array that also becomes shorter: the room doubles. What is
- * new is not set. Returns false, and changes nothing, if there is no memory.
+ * Have room for this many elements in an array that also becomes shorter: the room doubles. The new
+ * elements are not initialised. Returns false, and changes nothing, if there is no memory.
  */
 static inline bool array_widen(void **array, uint64_t count, uint64_t *room, size_t size)
 {

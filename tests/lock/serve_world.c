@@ -2,7 +2,7 @@
 /*
  * The system calls of a server that lives in a simulated world. They are defined in the program
  * itself, so the linker takes them before the C library's. Without a world, and for descriptors
- * that are no sockets of it, each is the kernel's.
+ * that are not sockets of the world, each call goes to the kernel.
  */
 #include "serve_world.h"
 

@@ -198,7 +198,7 @@ static void exchanges_come_in_slices(void)
     const struct described *d = &world.said[0];
     CHECK(d->n == 25000 && d->first == 2000 && d->last == 4000 + 4999);
     CHECK(d->bins == 77 && d->raw && d->text);
-    /* Before the pair, and within it; a warm-up is no progress. */
+    /* Before the pair, and within it; a warm-up does not count as progress. */
     CHECK(world.steps == 4 && world.step_done[0] == 0 && world.step_done[1] == 0);
     CHECK_NEAR(world.step_done[2], 0.4, 1e-12);
     CHECK_NEAR(world.step_done[3], 0.8, 1e-12);

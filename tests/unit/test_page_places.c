@@ -113,7 +113,7 @@ static void everybody_has_a_directory(void)
     CHECK(ictusi_page_directory("/123456", path, sizeof path, NULL) == ICTUS_OK);
 }
 
-/* @return how making a page in the usual directory ends; there is no such place, so never well */
+/* @return the error of making a page in the usual directory, which never exists here */
 static int created(struct ictus_why *why)
 {
     struct page_writer writer;

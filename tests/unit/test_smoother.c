@@ -491,7 +491,7 @@ static void clocks_share_a_tail(void)
 
 /*
  * Clocks that most likely stand still claim no walk if they show none, and far less than others. If
- * they do walk, that is found all the same; a path that remembers is no other explanation then.
+ * they do walk, that is found all the same, and not explained by a path that remembers.
  */
 static void clocks_may_stand_still(void)
 {

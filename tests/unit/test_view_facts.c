@@ -26,7 +26,7 @@ static void world_make(uint32_t forward, uint32_t backward)
 {
     memset(&world, 0, sizeof world);
     struct points *p = &world.session.history.points;
-    const uint32_t odd = 4; /* what is no arrow, on the third track */
+    const uint32_t odd = 4; /* points that are not arrows, on the third track */
     p->count = 2 * (uint64_t)(forward + backward) + odd;
     p->value = calloc(p->count, sizeof *p->value);
     p->link = calloc(p->count, sizeof *p->link);
