@@ -40,6 +40,14 @@ export const percent = (value, digits = 3) =>
         ? missing
         : `${trim(value * 100, digits)} %`;
 
+const waitStates = new Map(Object.entries({
+    barrier: 'wait at barrier', nxn: 'wait at N×N', fence: 'wait at fence', 'rma-sync': 'one-sided synchronisation', 'rma-lock': 'lock of a window',
+    file: 'file collective', 'team-barrier': 'barrier of threads', join: 'join of threads', 'nxn-completion': 'N×N completion',
+    'late-receiver-possible': 'possible late receiver' }));
+
+/** A wait state as the table of `ictus waits` and docs/waits.md name it. */
+export const waitState = (name) => waitStates.get(name) ?? name.replaceAll('-', ' ');
+
 /** Guess from a member's name how its value reads: the unit ends the name. */
 export function byName(name, value) {
     if (value === null || value === undefined) {
@@ -57,6 +65,9 @@ export function byName(name, value) {
         return Object.entries(value)
             .map(([key, inner]) => `${key}=${byName(key, inner)}`)
             .join(', ');
+    }
+    if (name === 'state') {
+        return waitState(String(value));
     }
     if (typeof value !== 'number') {
         return String(value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A timeline on a canvas: a row for each process or thread, arrows for messages, zoom and pan.
 import { download, h } from './dom.js';
-import { nanoseconds, number } from './format.js';
+import { nanoseconds, number, waitState } from './format.js';
 import { inkUpon } from './ink.js';
 import { drawCritical, drawWaits, placeWaits, waitAt } from './waitmarks.js';
 import { SvgPen } from './svgpen.js';
@@ -530,7 +530,7 @@ export class Gantt {
                 named ? h('strong', {}, `${trackName(named)} (${named.location})`) : '',
                 slice ? h('strong', {}, slice.name) : '',
                 slice ? h('div', {}, `${nanoseconds(slice.duration)} from ${nanoseconds(slice.start - this.whole.from, 9)}`) : '',
-                wait ? h('div', { class: 'wait' }, `${wait.state}: ${nanoseconds(1e9 * wait.wait_s)} ± ${nanoseconds(1.96e9 * wait.sigma_s, 3)}${
+                wait ? h('div', { class: 'wait' }, `${waitState(wait.state)}: ${nanoseconds(1e9 * wait.wait_s)} ± ${nanoseconds(1.96e9 * wait.sigma_s, 3)}${
                     wait.sure ? '' : ' (undecidable)'}, for rank ${wait.causer_rank} in ${wait.causer_call}`) : '',
                 this.sigma > 0 && !named ? h('div', {}, `clock ± ${nanoseconds(1.96 * this.sigma, 3)}`) : '');
             const [wide, high] = [this.tip.offsetWidth, this.tip.offsetHeight];

@@ -210,7 +210,10 @@ export function sideLabels(names, width) {
         formatter: (name) => { font(10); return inLines(name, room).split('\n').map((line) => narrowed(line, room)).join('\n'); } } : {}) };
 }
 
-/** One dot with its interval a line: what a single size or process count leaves to show. */
+/**
+ * One dot with its interval a line: what a single size or process count leaves to show. The smallest is on top, as the
+ * fastest should be; with `largestFirst` the largest is, as what matters most should be.
+ */
 export function dotOption(colours, spec, width = 600) {
     const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
     if (!rows.length) {
@@ -234,7 +237,7 @@ export function dotOption(colours, spec, width = 600) {
                     ...(spec.tip ? spec.tip(p.data.row) : []),
                 ]),
         },
-        yAxis: axis(colours, { type: 'category', data: names, axisLabel: sideLabels(names, width) }),
+        yAxis: axis(colours, { type: 'category', data: names, inverse: Boolean(spec.largestFirst), axisLabel: sideLabels(names, width) }),
         xAxis: axis(colours, {
             ...bounds(range),
             type: spec.yLog ? 'log' : 'value',

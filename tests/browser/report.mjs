@@ -406,10 +406,17 @@ async function waits() {
     check('what was left out is told', /2 unmatched sends/.test(await section.locator('.facts').textContent()));
     const cells = await section.locator('[data-chart^="Severity"]').evaluate((f) =>
         f.ictusCard.chart.getOption().series[0].data.map((d) => [d.cell.name, d.cell.sure, d.label.formatter]));
-    check('undecidable cells are greyed', cells.length === 12 && cells.every(([name, sure, text]) => sure === !name.startsWith('late-sender') && sure === (text !== '?')));
+    check('undecidable cells are greyed', cells.length === 12 && cells.every(([name, sure, text]) => sure === !name.startsWith('late sender: ') && sure === (text !== '?')));
     await section.locator('.controls select').selectOption('nxn');
     await scrollThrough(page);
-    check('one state alone', (await section.locator('[data-chart="Severity by call site and rank: nxn"]').count()) === 1);
+    check('one state alone, named in words', (await section.locator('[data-chart="Severity by call site and rank: wait at N×N"]').count()) === 1);
+    const shown = await section.locator('[data-chart="Who caused the waiting"]').evaluate((f) => {
+        const { series: [dots], yAxis: [axis] } = f.ictusCard.chart.getOption();
+        return { values: dots.data.map((d) => d.value[0]), downwards: axis.inverse };
+    });
+    check(`the largest cause is on top: ${shown.values}`, shown.downwards && shown.values.length > 1
+        && shown.values.every((v, i) => i === 0 || v <= shown.values[i - 1]));
+    check('tables name states in words', /late sender/.test(await section.locator('[data-table="The longest waits"]').textContent()));
     check('the longest waits are listed', (await section.locator('[data-table="The longest waits"] tbody tr:not(.pad)').count()) === 12);
     check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);
 }

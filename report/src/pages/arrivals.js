@@ -35,7 +35,7 @@ function spreads(rows) {
         note: `Offset of the last arrival, median over the calls of each site, with its 95 % error. Grey and hollow: no larger than its error.${
             rows.length > most ? ` The ${most} largest of ${rows.length} sites.` : ''}`,
         option: (colours, width) => dotOption(colours, {
-            rows: shown, key: (r) => (several ? `${title(r)}, ${r.file}` : title(r)), y: (r) => r.spread_ns,
+            rows: shown, largestFirst: true, key: (r) => (several ? `${title(r)}, ${r.file}` : title(r)), y: (r) => r.spread_ns,
             low: (r) => Math.max(0, r.spread_ns - r.error_ns), high: (r) => r.spread_ns + r.error_ns, within: [0],
             yName: 'offset of the last arrival', yFormat: format.nanoseconds,
             look: (r, c) => (known(r) ? { colour: c.accent, symbol: 'circle' } : { colour: c.muted, symbol: 'emptyCircle' }),

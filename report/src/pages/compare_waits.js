@@ -34,7 +34,7 @@ function changes(rows, base, several) {
         note: `Right of the dashed line is more waiting than in ${base}, with 95 % intervals. ▲ more, ▼ less, ■ the same, ○ not decided.${
             rows.length > most ? ` The ${most} largest of ${rows.length} differences.` : ''}`,
         option: (colours, width) => dotOption(colours, {
-            rows: shown, key: (r) => (several ? `${r.waiting}, ${r.file}` : r.waiting), y: (r) => r.difference_s,
+            rows: shown, largestFirst: true, key: (r) => (several ? `${r.waiting}, ${r.file}` : r.waiting), y: (r) => r.difference_s,
             low: (r) => r.difference_low_s, high: (r) => r.difference_high_s, within: [0],
             yName: 'change of the waiting time of a run', yFormat: format.seconds, look: (r, c) => (looks[r.verdict] ?? unsure)(c),
             marks: (c) => ({ silent: true, symbol: 'none', label: { show: false }, lineStyle: { color: c.muted, type: 'dashed' }, data: [{ xAxis: 0 }] }),

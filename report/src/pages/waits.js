@@ -15,7 +15,7 @@ const most = 20;
 const mostRanks = 128;
 const least = 0.001; // smaller shares would only be a dot at 0
 // Shown apart from the total: completions are not waits, possible waits enter no sum, and wrong order is part of another state.
-const beside = new Set(['wrong-order', 'early-fence', 'late-receiver-possible', 'rma-lock-possible', 'barrier-completion', 'nxn-completion']);
+const beside = new Set(['wrong-order', 'late-receiver-possible', 'barrier-completion', 'nxn-completion']);
 
 /** Whether a wait's sign is certain at 95 %; where it is not, it is drawn grey and hollow. */
 const decided = (row) => row.wait_low_s > 0 && row.kind !== 'at-most';
@@ -60,7 +60,7 @@ function totals(rows) {
         title: 'Waiting time by state', height: 100 + 26 * shown.length, wide: true,
         note: 'With 95 % intervals. Grey and hollow: the clocks are too uncertain to tell whether anybody waited.',
         option: (colours, width) => dotOption(colours, {
-            rows: shown, key: (r) => (several ? `${r.state}, ${r.file}` : r.state), y: (r) => r.wait_s, low: (r) => r.wait_low_s,
+            rows: shown, largestFirst: true, key: (r) => (several ? `${format.waitState(r.state)}, ${r.file}` : format.waitState(r.state)), y: (r) => r.wait_s, low: (r) => r.wait_low_s,
             high: (r) => r.wait_high_s, yName: 'waiting time of all ranks', yFormat: format.seconds, within: [0], look: greyed(decided),
             tip: (r) => [['95 % interval', plusMinus(r)], ['waits', format.number(r.n)], ['of all time', format.percent(r.share)],
                          ['decidable', format.percent(r.decidable)]] }, width),
@@ -72,7 +72,7 @@ function totals(rows) {
 /** Sites by ranks for one state, or for all of them: the darker, the longer; grey where the sign is not certain. */
 function severity(rows, state) {
     const chosen = rows.filter((r) => (state === 'all' ? !beside.has(r.state) : r.state === state));
-    const nameOf = (r) => (state === 'all' ? `${r.state}: ${r.site}` : r.site);
+    const nameOf = (r) => (state === 'all' ? `${format.waitState(r.state)}: ${r.site}` : r.site);
     const sums = [...groupBy(chosen, nameOf)].map(([name, list]) => [name, list.reduce((s, r) => s + r.wait_s, 0)]).sort((a, b) => b[1] - a[1]);
     const names = sums.slice(0, most).map(([name]) => name);
     const ranks = [...new Set(chosen.map((r) => r.rank))].sort((a, b) => a - b).slice(0, mostRanks);
@@ -80,13 +80,13 @@ function severity(rows, state) {
         .map((list) => ({ name: nameOf(list[0]), rank: list[0].rank, list, wait_s: list.reduce((s, r) => s + r.wait_s, 0), sure: list.some(decided) }));
     const high = Math.max(...cells.map((c) => c.wait_s), 1e-12);
     return !cells.length ? null : new ChartCard({
-        title: `Severity by call site and rank: ${state === 'all' ? 'all states' : state}`, height: 130 + 26 * names.length, wide: true,
+        title: `Severity by call site and rank: ${state === 'all' ? 'all states' : format.waitState(state)}`, height: 130 + 26 * names.length, wide: true,
         note: `Waiting time; grey with “?” is undecidable.${sums.length > most ? ` The ${most} longest of ${sums.length} sites.` : ''}${
             ranks.length === mostRanks ? ` The first ${mostRanks} ranks.` : ''}`,
         option: (colours, width) => ({
             legend: { show: false }, grid: { top: 14, bottom: 66 },
             tooltip: { trigger: 'item', formatter: ({ data: { cell } }) => tipTable(`rank ${cell.rank}: ${cell.name}`, [
-                ['waiting', format.seconds(cell.wait_s)], ...cell.list.map((r) => [r.state, `${plusMinus(r)} (${format.number(r.n)} waits)`]),
+                ['waiting', format.seconds(cell.wait_s)], ...cell.list.map((r) => [format.waitState(r.state), `${plusMinus(r)} (${format.number(r.n)} waits)`]),
                 ['sign', cell.sure ? 'certain at 95 %' : 'undecidable']]) },
             xAxis: axis(colours, { type: 'category', name: 'rank', ...below, data: ranks.map(String) }),
             yAxis: axis(colours, { type: 'category', name: 'call site', data: names.map((n) => short(n)), inverse: true,
@@ -111,7 +111,7 @@ function shares({ title, note, rows, key, tip, csv }) {
     return shown.length === 0 ? null : new ChartCard({
         title, note: `${note}${rows.length > shown.length ? ` The ${shown.length} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length,
         option: (colours, width) => dotOption(colours, {
-            rows: shown, key, y: (r) => r.share, low: (r) => r.share_low, high: (r) => r.share_high, yName: 'share (%)',
+            rows: shown, largestFirst: true, key, y: (r) => r.share, low: (r) => r.share_low, high: (r) => r.share_high, yName: 'share (%)',
             yFormat: (v) => format.percent(v), within: [0], look: greyed((r) => !(r.share_low <= 0)), tip }, width),
         csv: () => csv(rows),
     });
@@ -195,7 +195,7 @@ function analysis(byType, file) {
     const cards = [causes(of('wait-cause')), ...criticalCards(of('critical-path')), collectives(of('collective-site'))];
     return h('div', {}, whole ? [h('h3', {}, whole.archive), facts(whole)] : null,
         states.length ? h('div', { class: 'controls' },
-            select('State', [['all', 'all'], ...states.map((s) => [s, s])], 'all', show)) : null,
+            select('State', [['all', 'all'], ...states.map((s) => [s, format.waitState(s)])], 'all', show)) : null,
         holder, panels(cards), tables(of));
 }
 
