@@ -15,6 +15,8 @@
 
 #include <mpi.h>
 #include <signal.h>
+#include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHECK_ABORT() MPI_Abort(MPI_COMM_WORLD, 1)
@@ -49,6 +51,14 @@ static inline int check_mpi_finish(void)
     }
     MPI_Finalize();
     return failures > 0 ? 1 : 0;
+}
+
+/* The clock that all processes of a node share, whatever clock is tested. */
+static inline int64_t check_monotonic_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /*

@@ -13,18 +13,7 @@
 #include "bench/operation_list.h"
 
 #include "check_mpi.h"
-
-static struct ictus_bench_plan plan_of(const char *operation, uint64_t bytes, int64_t repetitions)
-{
-    const struct ictus_bench_plan plan = {
-        .size = sizeof(plan),
-        .operation = operation,
-        .bytes = bytes,
-        .repetitions = repetitions,
-        .warmup = 1,
-    };
-    return plan;
-}
+#include "small_plan.h"
 
 /* No process calls the operation before the common instant plus its delay. */
 static void arrivals_are_kept(void)

@@ -12,18 +12,7 @@
 #include "bench/plan.h"
 
 #include "patience.h"
-
-static struct ictus_bench_plan plan_of(const char *operation, uint64_t bytes, int64_t repetitions)
-{
-    const struct ictus_bench_plan plan = {
-        .size = sizeof(plan),
-        .operation = operation,
-        .bytes = bytes,
-        .repetitions = repetitions,
-        .warmup = 1,
-    };
-    return plan;
-}
+#include "small_plan.h"
 
 static void reductions_are_consistent(const struct ictus_bench_result *result)
 {

@@ -10,16 +10,8 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "check_mpi.h"
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The local instant that corresponds to a true one, by bisection: the truth is monotone. */
 static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
@@ -58,7 +50,7 @@ static void clock_is_within_its_bound(const char *spec)
         (void)fprintf(stderr, "%s: %s\n", spec, why.text);
     }
     REQUIRE(!err);
-    int64_t now = monotonic_ns();
+    int64_t now = check_monotonic_ns();
     MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     for (int seconds = 0; seconds <= 10; seconds += 5) {
         const int64_t truth = now + seconds * INT64_C(1000000000);
@@ -222,10 +214,10 @@ static void points_are_paced(void)
     enum { POINTS = 5, USUAL_POINTS = 500 };
     struct ictus_clock *clock = NULL;
     struct ictus_sync_stats stats;
-    const int64_t begun = monotonic_ns();
+    const int64_t begun = check_monotonic_ns();
     REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "hca3:fitpoints=5,exchanges=3,pace=1s@monotonic",
                                 &clock));
-    const int64_t ended = monotonic_ns();
+    const int64_t ended = check_monotonic_ns();
     CHECK(!ictus_clock_stats(clock, &stats));
     CHECK(stats.duration_s > 0 && stats.duration_s <= 1e-9 * (double)(ended - begun));
     /*

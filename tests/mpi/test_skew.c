@@ -9,16 +9,8 @@
 #include <ictus/study.h>
 
 #include <math.h>
-#include <time.h>
 
 #include "check_mpi.h"
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The library's wtime source rounds to whole nanoseconds. */
 static struct ictus_time local_at(int64_t truth)
@@ -28,9 +20,9 @@ static struct ictus_time local_at(int64_t truth)
 
 static bool shim_is_here(void)
 {
-    const double before = skew_apply(skew_of(check_rank), monotonic_ns());
+    const double before = skew_apply(skew_of(check_rank), check_monotonic_ns());
     const double between = MPI_Wtime();
-    const double after = skew_apply(skew_of(check_rank), monotonic_ns());
+    const double after = skew_apply(skew_of(check_rank), check_monotonic_ns());
     return before <= between && between <= after;
 }
 
@@ -43,7 +35,7 @@ static void error_is_within_the_bound(const char *spec)
         (void)fprintf(stderr, "%s: %s\n", spec, why.text);
     }
     REQUIRE(!err);
-    int64_t now = monotonic_ns();
+    int64_t now = check_monotonic_ns();
     MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     for (int seconds = 0; seconds <= 2; seconds += 2) {
         const struct ictus_time local = local_at(now + seconds * INT64_C(1000000000));

@@ -13,19 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "check_mpi.h"
 
 #define SKEWED "sim:offset=1.5s,drift=50ppm,scope=process,seed=5"
 #define NEGATIVE "sim:offsets=-900000000,drift=50ppm,scope=process,seed=5"
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The local instant that corresponds to a true one, by bisection around a known pair. */
 static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
@@ -49,7 +41,7 @@ static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
 
 static void within_bound(const struct ictus_clock *clock, const char *spec)
 {
-    int64_t now = monotonic_ns();
+    int64_t now = check_monotonic_ns();
     MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     for (int seconds = 0; seconds <= 10; seconds += 5) {
         const struct ictus_time local = {local_at(clock, now + seconds * INT64_C(1000000000))};

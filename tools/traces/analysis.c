@@ -3,6 +3,7 @@
 
 #include "main/command.h"
 #include "main/results.h"
+#include "traces/archive_word.h"
 #include "traces/keep_memory.h"
 #include "traces/lead.h"
 #include "traces/trace_text.h"
@@ -22,11 +23,9 @@ int analysis_run(const struct analysis *analysis, int word_count, char **words)
     struct ictus_why why = {""};
     struct progress_watch watch;
     json_t *report = NULL;
-    int err = ICTUS_OK;
-    if (word_count != 1) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive, by its directory or its anchor file");
-        return command_fail(command, ICTUS_ERR_ARG, &why);
+    int err = archive_word_require(word_count, &why);
+    if (err) {
+        return command_fail(command, err, &why);
     }
     keep_memory();
     if (lead_begin()) {

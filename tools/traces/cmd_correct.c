@@ -4,6 +4,7 @@
 #include "main/output.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
+#include "traces/archive_word.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -105,16 +106,9 @@ static int correct_run(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     struct progress_watch watch;
     json_t *report = NULL;
-    int err = ICTUS_OK;
-    if (word_count != 1) {
-        err = ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive, by its directory or its anchor file");
-    } else if (!o->output) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
-    } else {
-        err = correct_fill(o, words[0], &wanted, &why);
-        err = err ? err : report_allowed(o, words[0], &why);
-    }
+    int err = archive_word_require_output(word_count, o->output, &why);
+    err = err ? err : correct_fill(o, words[0], &wanted, &why);
+    err = err ? err : report_allowed(o, words[0], &why);
     keep_memory();
     if (!err) {
         progress_watch_begin(&watch, &o->talk, "correct", word_count, words);

@@ -3,6 +3,7 @@
 #include "main/command.h"
 #include "main/output.h"
 #include "main/shared_rows.h"
+#include "traces/archive_word.h"
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
@@ -38,10 +39,8 @@ static int export_run(const void *options, int word_count, char **words)
     struct output output;
     struct progress_watch watch;
     json_t *waits = NULL;
-    int err = word_count == 1
-                  ? output_open(&output, o->output, &why)
-                  : ictus_because(&why, ICTUS_ERR_ARG,
-                                  "name one archive, by its directory or its anchor file");
+    int err = archive_word_require(word_count, &why);
+    err = err ? err : output_open(&output, o->output, &why);
     if (!err) {
         progress_watch_begin(&watch, &o->talk, "export", word_count, words);
         err = o->waits ? ictus_waits(words[0], &waits, &why) : ICTUS_OK;

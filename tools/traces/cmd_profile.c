@@ -2,6 +2,7 @@
 /* ictus profile: how often and how long each region of an archive ran. */
 #include "main/command.h"
 #include "main/shared_rows.h"
+#include "traces/archive_word.h"
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
@@ -43,10 +44,8 @@ static int profile_print(const struct profile_options *o, char **words, struct i
 static int profile_run(const void *options, int word_count, char **words)
 {
     struct ictus_why why = {""};
-    const int err = word_count == 1
-                        ? profile_print(options, words, &why)
-                        : ictus_because(&why, ICTUS_ERR_ARG,
-                                        "name one archive, by its directory or its anchor file");
+    int err = archive_word_require(word_count, &why);
+    err = err ? err : profile_print(options, words, &why);
     return err ? command_fail("profile", err, &why) : EXIT_OK;
 }
 

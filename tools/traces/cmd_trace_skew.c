@@ -2,6 +2,7 @@
 /* ictus trace-skew: skew an archive's clocks by known functions. */
 #include "main/command.h"
 #include "main/shared_rows.h"
+#include "traces/archive_word.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -31,13 +32,8 @@ static int skew_run(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     struct progress_watch watch;
     json_t *report = NULL;
-    int err = ICTUS_OK;
-    if (word_count != 1) {
-        err = ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive, by its directory or its anchor file");
-    } else if (!o->output) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
-    } else {
+    int err = archive_word_require_output(word_count, o->output, &why);
+    if (!err) {
         keep_memory();
         progress_watch_begin(&watch, &o->talk, "trace-skew", word_count, words);
         err = ictus_trace_skew(words[0], o->output, o->skew, &report, &why);
