@@ -117,14 +117,16 @@ static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, int *more)
                 : ictusi_exchange_hear(&s->exchange, peer, more, sizeof(*more));
 }
 
-/* Make the exchanges of one round of a sweep. A client's stamps are written to `stamps`, and *done
- * is set to their number. */
+/*
+ * Make the exchanges of one round of a sweep. A client's stamps are written to `stamps`, and *done
+ * is set to their number. The burst begins with the first reply, because until then the client may
+ * have waited for a partner that still was in an earlier round, as with an odd number of processes.
+ */
 static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps, int *done)
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
     const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
     const int all = peer < 0 ? 0 : s->plan.most;
-    const int64_t began = ictusi_source_read(s->exchange.source);
     int more = all > BURST_WHOLE ? BURST_FIRST : all;
     int err = ICTUS_OK;
     *done = 0;
@@ -134,7 +136,7 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
         more = 0;
         if (all > BURST_WHOLE && *done < all && !err) {
             const int64_t now = ictusi_source_read(s->exchange.source);
-            more = rounds_next(s, *done, (double)(now - began) * 1e-9);
+            more = asks ? rounds_next(s, *done, (double)(now - stamps->received) * 1e-9) : 0;
             err = rounds_agree(s, peer, asks, &more);
         }
     }
