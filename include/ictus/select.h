@@ -118,7 +118,8 @@ enum ictus_proof {
 struct ictus_ran {
     enum ictus_proof proof; /**< whether it is what was forced */
     char component[32];     /**< the part of the library that ran ("tuned", "han"); "": not known */
-    char algorithm[64];     /**< by the library's name; "": not known */
+    char algorithm[64];     /**< by the library's name; of "han" the component that serves the
+                                 processes of a node ("low=tuned"); "": not known */
 };
 
 /**

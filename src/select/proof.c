@@ -20,11 +20,12 @@
 /* There are two stages because, in a rooted operation, only those processes wait that depend on
  * the late one. */
 enum {
-    STAGES = 2,     /* the late process is the first one, then the last one */
-    TRIES_SEEN = 5, /* tries if stacks were seen but prove nothing */
-    TRIES_MOST = 8, /* tries if hardly any stacks were seen, as on a crowded machine */
-    DELAY_MS = 4,   /* delay of the first try; each further try doubles it */
-    OWN = 0,        /* place of the library's own choice among the trunks of a reference */
+    STAGES = 2,      /* the late process is the first one, then the last one */
+    TRIES_SEEN = 5,  /* tries if stacks were seen but prove nothing */
+    TRIES_LEVEL = 3, /* tries for the component that han uses within nodes */
+    TRIES_MOST = 8,  /* tries if hardly any stacks were seen, as on a crowded machine */
+    DELAY_MS = 4,    /* delay of the first try; each further try doubles it */
+    OWN = 0,         /* place of the library's own choice among the trunks of a reference */
 };
 
 /* One collective under observation. */
@@ -75,6 +76,16 @@ static int proof_observe(struct ictus_selector *s, struct forced *f, struct mess
 
 /* --- Functions with names: Open MPI --- */
 
+/* Take over a text that is not known yet. Return whether it contradicts one that is. */
+static bool text_unite(char *text, const char *other, size_t size)
+{
+    const bool torn = text[0] && other[0] && strcmp(text, other) != 0;
+    if (!text[0]) {
+        memcpy(text, other, size);
+    }
+    return torn;
+}
+
 /*
  * Unite what all processes have seen. Collective. Processes see different parts: a leaf waits at
  * another place than the root. Two different names of algorithms are a contradiction, and then
@@ -95,19 +106,18 @@ static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
     const int bytes = (int)sizeof(*sighting);
     MPI_Allgather(sighting, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
     bool torn = false;
+    bool mixed = false;
     memset(sighting, 0, sizeof(*sighting));
     for (int i = 0; i < size; i++) {
-        torn = torn || (sighting->algorithm[0] && all[i].algorithm[0] &&
-                        strcmp(sighting->algorithm, all[i].algorithm) != 0);
-        if (!sighting->algorithm[0]) {
-            memcpy(sighting->algorithm, all[i].algorithm, sizeof(sighting->algorithm));
-        }
-        if (!sighting->component[0]) {
-            memcpy(sighting->component, all[i].component, sizeof(sighting->component));
-        }
+        torn |= text_unite(sighting->algorithm, all[i].algorithm, sizeof(sighting->algorithm));
+        mixed |= text_unite(sighting->within, all[i].within, sizeof(sighting->within));
+        (void)text_unite(sighting->component, all[i].component, sizeof(sighting->component));
     }
     if (torn) {
         sighting->algorithm[0] = '\0';
+    }
+    if (mixed) {
+        sighting->within[0] = '\0';
     }
     free(all);
     return ICTUS_OK;
@@ -147,6 +157,9 @@ static void proof_judge_sighting(const struct ictus_selector *s, const struct fo
     (void)snprintf(ran->component, sizeof(ran->component), "%s", seen->component);
     (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
                    known && !elsewhere ? choice_of(o, seen->algorithm) : "");
+    if (elsewhere && seen->within[0]) {
+        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "low=%s", seen->within);
+    }
     if (f->value == o->automatic) {
         ran->proof = known || elsewhere ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE;
     } else if (elsewhere ||
@@ -157,6 +170,45 @@ static void proof_judge_sighting(const struct ictus_selector *s, const struct fo
     }
 }
 
+/* Collective. */
+static bool process_is_first_of_node(MPI_Comm comm)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank = 0;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_free(&node);
+    return rank == 0;
+}
+
+/* Observe once more and judge what all processes saw. Collective. */
+static int proof_take_sighting(struct ictus_selector *s, struct forced *f, struct message message,
+                               struct scene *scene, int stage, bool leads, struct ictus_ran *ran)
+{
+    struct sighting seen;
+    int err = proof_observe(s, f, message, scene, stage);
+    if (!err) {
+        ictusi_sighting_read(scene->witness, f->operation->name, &seen);
+        if (leads) {
+            memset(seen.within, 0, sizeof(seen.within));
+        }
+        err = sighting_unite(f->plain, &seen);
+    }
+    if (!err) {
+        proof_judge_sighting(s, f, &seen, ran);
+    }
+    return err;
+}
+
+/* Return whether another try may tell more: about the label, or, where the library's own choice is
+ * han, about the component that serves a node. */
+static bool proof_wants_more(const struct forced *f, const struct ictus_ran *ran, int tries)
+{
+    return ran->proof == ICTUS_PROOF_NONE ||
+           (tries < TRIES_LEVEL && f->value == f->operation->automatic && !ran->algorithm[0] &&
+            strcmp(ran->component, "han") == 0 && ictusi_sighting_han_splits(f->operation->name));
+}
+
 /* Try until the united sighting proves or disproves the label. The delay doubles with each try:
  * 4 ms, 8 ms, ..., 512 ms at the eighth. */
 static int proof_by_name(struct ictus_selector *s, struct forced *f, struct message message,
@@ -164,22 +216,14 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
     char component[sizeof(ran->component)] = "";
+    const bool leads = process_is_first_of_node(f->plain);
     int err = ICTUS_OK;
     /* Each turn is collective. All processes judge the same united sighting, so they all leave
      * these loops together. */
-    for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
-        for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
-            struct sighting seen;
-            err = proof_observe(s, f, message, &scene, stage);
-            if (!err) {
-                ictusi_sighting_read(witness, f->operation->name, &seen);
-                err = sighting_unite(f->plain, &seen);
-            }
-            if (!err) {
-                proof_judge_sighting(s, f, &seen, ran);
-                memcpy(component, ran->component[0] ? ran->component : component,
-                       sizeof(component));
-            }
+    for (int i = 0; i < TRIES_MOST && !err && proof_wants_more(f, ran, i); i++) {
+        for (int stage = 0; stage < STAGES && !err && proof_wants_more(f, ran, i); stage++) {
+            err = proof_take_sighting(s, f, message, &scene, stage, leads, ran);
+            memcpy(component, ran->component[0] ? ran->component : component, sizeof(component));
         }
         scene.delay_ms *= 2;
     }

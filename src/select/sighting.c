@@ -78,24 +78,67 @@ bool ictusi_sighting_matches(const char *function, const char *algorithm)
     return matches;
 }
 
-/*
- * Note a component from a file such as "mca_coll_han.so". Components that only count or synchronise
- * (monitoring, sync) are skipped. The outermost component counts: han calls tuned for its parts,
- * but the collective was given to han.
- */
-static void sighting_note_component(const char *file, struct sighting *sighting)
+/* Take a component's name from a file such as "mca_coll_han.so". Components that only count or
+ * synchronise (monitoring, sync) have none here. */
+static bool component_of(const char *file, char *component, size_t size)
 {
     static const char prefix[] = "mca_coll_";
     const char *name = base_name(file);
-    if (sighting->component[0] || strncmp(name, prefix, sizeof(prefix) - 1) != 0) {
-        return;
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0) {
+        return false;
     }
     name += sizeof(prefix) - 1;
     const size_t length = strcspn(name, ".");
-    if (length < sizeof(sighting->component) && strncmp(name, "monitoring", length) != 0 &&
-        strncmp(name, "sync", length) != 0) {
-        memcpy(sighting->component, name, length);
-        sighting->component[length] = '\0';
+    if (length >= size || strncmp(name, "monitoring", length) == 0 ||
+        strncmp(name, "sync", length) == 0) {
+        return false;
+    }
+    memcpy(component, name, length);
+    component[length] = '\0';
+    return true;
+}
+
+/* The outermost component counts: han calls tuned for its parts, but the collective was given to
+ * han. */
+static void sighting_note_component(const char *file, struct sighting *sighting)
+{
+    if (!sighting->component[0]) {
+        (void)component_of(file, sighting->component, sizeof(sighting->component));
+    }
+}
+
+bool ictusi_sighting_han_splits(const char *operation)
+{
+    return strcmp(operation, "bcast") == 0 || strcmp(operation, "reduce") == 0 ||
+           strcmp(operation, "allreduce") == 0;
+}
+
+/*
+ * Note the component that han called. han's "simple" functions and its other operations call both
+ * levels alike and are not looked at. What lies further in than the polling may belong to anything
+ * that is in progress.
+ */
+static void sighting_note_within(const void *const *functions, size_t count, const char *operation,
+                                 struct sighting *sighting)
+{
+    char han[64];
+    bool inside = false;
+    (void)snprintf(han, sizeof(han), "mca_coll_han_%s_intra", operation);
+    for (size_t i = 0; i < count && ictusi_sighting_han_splits(operation); i++) {
+        Dl_info info = {.dli_fname = NULL};
+        if (!dladdr(functions[i], &info)) {
+            continue;
+        }
+        const char *function = info.dli_sname ? info.dli_sname : "";
+        if (strcmp(function, "opal_progress") == 0) {
+            return;
+        }
+        if (inside && component_of(info.dli_fname, sighting->within, sizeof(sighting->within)) &&
+            strcmp(sighting->within, sighting->component) != 0) {
+            return;
+        }
+        memset(sighting->within, 0, sizeof(sighting->within));
+        inside = inside || strcmp(function, han) == 0;
     }
 }
 
@@ -152,6 +195,7 @@ static void sighting_read_stack(const void *const *functions, size_t count, cons
             ictusi_sighting_note(info.dli_fname, info.dli_sname, operation, sighting);
         }
     }
+    sighting_note_within(functions, count, operation, sighting);
 }
 
 /*
@@ -185,8 +229,9 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     memset(sighting, 0, sizeof(*sighting));
     int most = 0;
     for (int k = 0; k < known; k++) {
-        /* One stack that shows the algorithm outweighs any number of stacks that do not. */
-        const bool named = kinds[k].algorithm[0] != '\0';
+        /* One stack that shows the algorithm, or what han called, outweighs any number of stacks
+         * that do not. */
+        const bool named = kinds[k].algorithm[0] || kinds[k].within[0];
         const int weight = counts[k] + (named ? 1 << 20 : 0);
         if (weight > most && (named || counts[k] >= STACKS_LEAST)) {
             most = weight;

@@ -13,6 +13,7 @@ enum { STACK_MAX = 64, TRUNK_MAX = 16 };
 struct sighting {
     char component[32]; /* "": not seen */
     char algorithm[64]; /* of the operation, named like its function; "": not seen */
+    char within[32];    /* the component that han itself called; "": not seen */
 };
 
 /* Find what most stacks of a witness show. Local. */
@@ -26,6 +27,13 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
  */
 void ictusi_sighting_note(const char *file, const char *function, const char *operation,
                           struct sighting *sighting);
+
+/*
+ * Return whether a process that is not the first of its node meets, inside han's function of this
+ * operation, only the component that serves the node. The first one may wait for other nodes.
+ * Local.
+ */
+bool ictusi_sighting_han_splits(const char *operation);
 
 /* Return whether a function's name of an algorithm and the name by which it is chosen mean the
  * same algorithm. Local. */

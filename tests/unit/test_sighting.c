@@ -10,8 +10,24 @@
 
 #include "../check.h"
 
-/* Addresses with names, in a library of their own: see sighting_functions.c. */
-enum { END, LOOP, CALL, CALL_BELOW, NO_CALL, BCAST, WAIT, BINOMIAL, CHAIN, PLACES };
+/* Addresses with names, in libraries of their own: see sighting_functions.c and sighting_han.c. */
+enum {
+    END,
+    LOOP,
+    CALL,
+    CALL_BELOW,
+    NO_CALL,
+    BCAST,
+    WAIT,
+    BINOMIAL,
+    CHAIN,
+    HAN_CALL,
+    HAN,
+    HAN_SIMPLE,
+    HAN_GATHER,
+    PROGRESS,
+    PLACES
+};
 static const char *const names[PLACES] = {
     [LOOP] = "main_loop",
     [CALL] = "MPI_Pretend",
@@ -21,14 +37,19 @@ static const char *const names[PLACES] = {
     [WAIT] = "mca_coll_pretend_wait",
     [BINOMIAL] = "ompi_coll_base_bcast_intra_binomial",
     [CHAIN] = "ompi_coll_base_bcast_intra_chain",
+    [HAN_CALL] = "MPI_Han",
+    [HAN] = "mca_coll_han_bcast_intra",
+    [HAN_SIMPLE] = "mca_coll_han_bcast_intra_simple",
+    [HAN_GATHER] = "mca_coll_han_gather_intra",
+    [PROGRESS] = "opal_progress",
 };
 static const void *places[PLACES];
 
-static void find_places(const char *library)
+static void find_places(const char *library, int first, int end)
 {
     void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(opened);
-    for (int i = LOOP; i < PLACES; i++) {
+    for (int i = first; i < end; i++) {
         places[i] = dlsym(opened, names[i]);
         REQUIRE(places[i]);
     }
@@ -112,6 +133,41 @@ static void most_stacks_decide(void)
     seen_is(&noted, "pretend", "chain");
     NOTE(&noted, 2, CALL, BINOMIAL);
     seen_is(&noted, "pretend", "binomial");
+}
+
+static void within_is(const char *operation, const char *within, const int *functions)
+{
+    struct noted noted = {.count = 0};
+    const struct ictus_witness witness = {&noted, NULL, NULL, noted_stack};
+    struct sighting seen;
+    note(&noted, 9, functions);
+    ictusi_sighting_read(&witness, operation, &seen);
+    CHECK_STR(seen.component, "han");
+    CHECK_STR(seen.within, within);
+}
+#define WITHIN_IS(operation, within, ...)                                                          \
+    within_is(operation, within, (const int[DEPTH]){__VA_ARGS__})
+
+/* What han calls itself, not what is found in the polling, which serves everything in progress. */
+static void han_shows_what_it_calls(void)
+{
+    WITHIN_IS("bcast", "pretend", HAN_CALL, HAN, BCAST, PROGRESS);
+    WITHIN_IS("bcast", "pretend", HAN_CALL, HAN, WAIT, BINOMIAL);
+    WITHIN_IS("bcast", "", HAN_CALL, HAN, PROGRESS, BCAST);
+    WITHIN_IS("bcast", "", HAN_CALL, HAN, PROGRESS, WAIT);
+    WITHIN_IS("bcast", "", HAN_CALL, HAN);
+    /* It calls both levels alike here, so that nobody knows which one is seen. */
+    WITHIN_IS("bcast", "", HAN_CALL, HAN_SIMPLE, BCAST);
+    WITHIN_IS("gather", "", HAN_CALL, HAN_GATHER, BCAST);
+    WITHIN_IS("reduce", "", HAN_CALL, HAN, BCAST);
+    /* One stack that shows it counts more than any number without. */
+    struct noted noted = {.count = 0};
+    const struct ictus_witness witness = {&noted, NULL, NULL, noted_stack};
+    struct sighting seen;
+    NOTE(&noted, 9, HAN_CALL, HAN);
+    NOTE(&noted, 1, HAN_CALL, HAN, BCAST);
+    ictusi_sighting_read(&witness, "bcast", &seen);
+    CHECK_STR(seen.within, "pretend");
 }
 
 static struct trunk trunk_of(struct noted *noted)
@@ -244,10 +300,12 @@ static void functions_name_algorithms(void)
 int main(void)
 {
     functions_name_algorithms();
-    find_places(SIGHTING_LIBRARY);
+    find_places(SIGHTING_LIBRARY, LOOP, HAN_CALL);
+    find_places(SIGHTING_HAN, HAN_CALL, PLACES);
     stacks_begin_in_mpi();
     few_stacks_prove_no_component();
     most_stacks_decide();
+    han_shows_what_it_calls();
     trunks_are_what_nearly_all_share();
     trunks_part();
     names_are_matched();
