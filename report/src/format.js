@@ -85,7 +85,7 @@ export function byName(name, value) {
     if (/^(overlap(_h08|_osu|_imb)?|decidable|(.*[._])?(share(_low|_high)?|covered)|launch[_-]spread|tolerance|significance)$/.test(name)) {
         return percent(value);
     }
-    if (name === 'seed' || name === 'launch') {
+    if (['seed', 'launch', 'location'].includes(name)) {
         return String(value);
     }
     return number(value, 6);

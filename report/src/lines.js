@@ -292,7 +292,7 @@ export function barOption(colours, { names, series, yName, yFormat, stacked = fa
             formatter: (points) =>
                 tipTable(points[0].name, points.map((p) => [p.seriesName, yFormat(p.value)])),
         },
-        ...(flat ? { xAxis: values, yAxis: axis(colours, { type: 'category', data: names, inverse: true }) }
+        ...(flat ? { xAxis: values, yAxis: axis(colours, { type: 'category', data: names, inverse: true, axisLabel: sideLabels(names, width) }) }
             : { xAxis: axis(colours, { type: 'category', data: names, axisLabel: nameLabels(names, width) }), yAxis: values }),
         series: series.map(({ name, values: data, colour }) => ({
             type: 'bar',

@@ -412,10 +412,12 @@ async function waits() {
     check('one state alone, named in words', (await section.locator('[data-chart="Severity by call site and rank: wait at N×N"]').count()) === 1);
     const shown = await section.locator('[data-chart="Who caused the waiting"]').evaluate((f) => {
         const { series: [dots], yAxis: [axis] } = f.ictusCard.chart.getOption();
-        return { values: dots.data.map((d) => d.value[0]), downwards: axis.inverse };
+        return { values: dots.data.map((d) => d.value[0]), downwards: axis.inverse, names: axis.data };
     });
     check(`the largest cause is on top: ${shown.values}`, shown.downwards && shown.values.length > 1
         && shown.values.every((v, i) => i === 0 || v <= shown.values[i - 1]));
+    check(`threads of a rank have different names: ${shown.names}`, new Set(shown.names).size === 3
+        && shown.names.includes('rank 2 (location 8589934594): main/solve/compute'));
     check('tables name states in words', /late sender/.test(await section.locator('[data-table="The longest waits"]').textContent()));
     check('the longest waits are listed', (await section.locator('[data-table="The longest waits"] tbody tr:not(.pad)').count()) === 12);
     check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);

@@ -23,9 +23,12 @@ const decided = (row) => row.wait_low_s > 0 && row.kind !== 'at-most';
 const plusMinus = (row) => (Number.isFinite(row.wait_high_s)
     ? `${format.seconds(row.wait_low_s, 3)} – ${format.seconds(row.wait_high_s, 3)}` : 'not known');
 
-/** "main/solve/MPI_Allreduce" in a chart: its end, which is what differs. */
-function short(site, length = 44) {
-    return site.length <= length ? site : `…${site.slice(1 - length)}`;
+/** Whether some rank has several locations: its threads, or the streams of its GPU. */
+const hasThreads = (rows) => new Set(rows.map((r) => `${r.rank} ${r.location}`)).size > new Set(rows.map((r) => r.rank)).size;
+
+/** How to name who a row is about: by its rank, and by its location where a rank has several. */
+function whoOf(rows) {
+    return hasThreads(rows) ? (r) => `rank ${r.rank} (location ${r.location})` : (r) => `rank ${r.rank}`;
 }
 
 const greyed = (certain) => (row, colours) =>
@@ -89,8 +92,7 @@ function severity(rows, state) {
                 ['waiting', format.seconds(cell.wait_s)], ...cell.list.map((r) => [format.waitState(r.state), `${plusMinus(r)} (${format.number(r.n)} waits)`]),
                 ['sign', cell.sure ? 'certain at 95 %' : 'undecidable']]) },
             xAxis: axis(colours, { type: 'category', name: 'rank', ...below, data: ranks.map(String) }),
-            yAxis: axis(colours, { type: 'category', name: 'call site', data: names.map((n) => short(n)), inverse: true,
-                                   axisLabel: sideLabels(names.map((n) => short(n)), width) }),
+            yAxis: axis(colours, { type: 'category', name: 'call site', data: names, inverse: true, axisLabel: sideLabels(names, width) }),
             visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
                          inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.seconds(high, 3), '0'] },
             series: [{ type: 'heatmap', label: { show: width / ranks.length > 60, fontSize: 11 },
@@ -106,10 +108,10 @@ function severity(rows, state) {
 }
 
 /** Shares with their intervals: of the causes, or of ranks on the critical path. */
-function shares({ title, note, rows, key, tip, csv }) {
+function shares({ title, note, rows, key, tip, csv, wide = false }) {
     const shown = rows.filter((r, i) => i === 0 || (r.share_high ?? r.share) >= least).slice(0, most);
     return shown.length === 0 ? null : new ChartCard({
-        title, note: `${note}${rows.length > shown.length ? ` The ${shown.length} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length,
+        title, note: `${note}${rows.length > shown.length ? ` The ${shown.length} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length, wide,
         option: (colours, width) => dotOption(colours, {
             rows: shown, largestFirst: true, key, y: (r) => r.share, low: (r) => r.share_low, high: (r) => r.share_high, yName: 'share (%)',
             yFormat: (v) => format.percent(v), within: [0], look: greyed((r) => !(r.share_low <= 0)), tip }, width),
@@ -119,31 +121,33 @@ function shares({ title, note, rows, key, tip, csv }) {
 
 function causes(rows) {
     const sorted = [...rows].sort((a, b) => b.share - a.share);
+    const who = whoOf(sorted);
     return shares({
-        title: 'Who caused the waiting', note: 'Share of all waiting, directly and through others’ waits, with 95 % intervals.', rows: sorted,
-        key: (r) => `rank ${r.rank}: ${short(r.site, 36)}`,
+        title: 'Who caused the waiting', note: 'Share of all waiting, directly and through others’ waits, with 95 % intervals.', rows: sorted, wide: true,
+        key: (r) => `${who(r)}: ${r.site}`,
         tip: (r) => [['directly', format.seconds(r.direct_s)], ['through others', format.seconds(r.indirect_s)],
                      ['95 % interval', `${format.percent(r.share_low)} – ${format.percent(r.share_high)}`],
                      ...(r.draws ? [['first cause', `in ${r.first_draws} of ${r.draws} error histories`]] : [])],
-        csv: (all) => [['rank', 'site', 'direct_s', 'indirect_s', 'share', 'share_low', 'share_high'],
-                       ...all.map((r) => [r.rank, r.site, r.direct_s, r.indirect_s, r.share, r.share_low, r.share_high])],
+        csv: (all) => [['rank', 'location', 'site', 'direct_s', 'indirect_s', 'share', 'share_low', 'share_high'],
+                       ...all.map((r) => [r.rank, r.location, r.site, r.direct_s, r.indirect_s, r.share, r.share_low, r.share_high])],
     });
 }
 
 function criticalCards(rows) {
     const ranks = rows.filter((r) => r.of === 'rank').sort((a, b) => b.share - a.share);
+    const who = whoOf(ranks);
     const sites = rows.filter((r) => r.of === 'site').sort((a, b) => b.time_s - a.time_s)
         .filter((r, i) => i === 0 || !(r.share < least)).slice(0, most);
     return [
         shares({ title: 'Critical path by rank', note: 'How the time of the program is shared out among the ranks, with 95 % intervals.', rows: ranks,
-            key: (r) => `rank ${r.rank}`, tip: (r) => [['time', format.seconds(r.time_s)]],
-            csv: (all) => [['rank', 'time_s', 'share', 'share_low', 'share_high'],
-                           ...all.map((r) => [r.rank, r.time_s, r.share, r.share_low, r.share_high])] }),
+            key: who, tip: (r) => [['time', format.seconds(r.time_s)]],
+            csv: (all) => [['rank', 'location', 'time_s', 'share', 'share_low', 'share_high'],
+                           ...all.map((r) => [r.rank, r.location, r.time_s, r.share, r.share_low, r.share_high])] }),
         !sites.length ? null : new ChartCard({
             title: 'Critical path by call site', height: 110 + 24 * sites.length,
             note: 'Imbalance is the time by which the path spends longer here than a rank does on average.',
             option: (colours, width) => barOption(colours, {
-                names: sites.map((r) => short(r.site)), flat: true, stacked: true, yName: 'time on the path', yFormat: format.seconds,
+                names: sites.map((r) => r.site), flat: true, stacked: true, yName: 'time on the path', yFormat: format.seconds,
                 series: [['like the average rank', (r) => r.time_s - r.imbalance_s, colours.series[0]], ['imbalance', (r) => r.imbalance_s, colours.series[1]]]
                     .map(([name, of, colour]) => ({ name, colour, values: sites.map(of) })) }, width),
             csv: () => [['site', 'time_s', 'share', 'imbalance_s'], ...sites.map((r) => [r.site, r.time_s, r.share, r.imbalance_s])] }),
@@ -156,7 +160,7 @@ function collectives(rows) {
         title: 'Collectives: waiting for the last one or moving data', height: 110 + 26 * shown.length, wide: true,
         note: 'Skew is the time spent waiting for the last process to arrive. The verdict follows the name; it is undecidable where the interval is too wide.',
         option: (colours, width) => barOption(colours, {
-            names: shown.map((r) => `${short(r.site)} (${r.verdict})`), flat: true, stacked: true, yName: 'time of all ranks', yFormat: format.seconds,
+            names: shown.map((r) => `${r.site} (${r.verdict})`), flat: true, stacked: true, yName: 'time of all ranks', yFormat: format.seconds,
             series: [['skew', 'skew_s', colours.series[1]], ['transfer', 'transfer_s', colours.series[0]]]
                 .map(([name, member, colour]) => ({ name, colour, values: shown.map((r) => r[member]) })) }, width),
         csv: () => [['site', 'calls', 'time_s', 'skew_s', 'transfer_s', 'skew_share', 'skew_low', 'skew_high', 'verdict'],
@@ -165,6 +169,8 @@ function collectives(rows) {
 }
 
 function tables(of) {
+    const causers = of('wait-cause');
+    const place = hasThreads(causers) ? ['rank', 'location'] : ['rank'];
     const table = (name, rows, columns, muted) => (!rows.length ? null : new DataTable({ name, rows, columns, muted }).element);
     return [
         table('Collectives after the last arrival, and together', of('collective-together'),
@@ -172,7 +178,7 @@ function tables(of) {
             (r) => r.ratio === null),
         table('The longest waits', of('wait-instance'), ['state', 'rank', 'site', 'wait_s', 'sigma_s', 'from_s', 'causer_rank', 'causer_call', 'cause_s'],
             (r) => r.wait_s <= 1.96 * r.sigma_s),
-        table('Causes', of('wait-cause'), ['rank', 'site', 'direct_s', 'indirect_s', 'share', 'share_low', 'share_high', 'first_draws', 'draws'],
+        table('Causes', causers, [...place, 'site', 'direct_s', 'indirect_s', 'share', 'share_low', 'share_high', 'first_draws', 'draws'],
             (r) => r.share_low <= 0),
         table('Sites', of('wait-site'), ['state', 'site', 'n', 'wait_s', 'wait_low_s', 'wait_high_s', 'share', 'decidable', 'kind'], (r) => !decided(r)),
     ];
