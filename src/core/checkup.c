@@ -23,6 +23,9 @@ static const double outlying = 6.0;
 /* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
+/* The standard error of a median of Gaussian values, relative to that of their mean. */
+static const double median_error = 1.2533;
+
 /* The values of the pairs, and the parts of the processes. */
 struct survey {
     const struct checkup_meeting *meetings;
@@ -259,42 +262,117 @@ static double checkup_half_of(const struct survey *s, size_t e)
     return (double)(middle - first);
 }
 
+/* The change of a pair's offset that its rate does not explain: 0 if the rates of both halves are
+ * equal. A step of d ns in one half adds d / (its length) to the rate of that half only. Multiplied
+ * by the length, this is d again. By the plan of the sweeps both halves have the same length. */
+static double pair_change(const struct survey *s, size_t e)
+{
+    return (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) * checkup_half_of(s, e);
+}
+
+/* No offset of a pair errs by more than half of a round trip, so no change of offsets, o2 - 2 o1 +
+ * o0, by more than two. */
+static double pair_doubt(const struct survey *s, size_t e)
+{
+    double rtt = 0.0;
+    for (int k = 0; k < CHECKUP_SWEEPS; k++) {
+        rtt = fmax(rtt, survey_meeting(s, k, e)->rtt_ns);
+    }
+    return 2.0 * rtt;
+}
+
+/*
+ * Return by how much the offsets of a process changed in most of its pairs, whatever the sign, or
+ * with `proven` only where no error of a message explains it. (If there are two pairs, in both.)
+ */
+static double process_change(struct survey *s, int i, bool proven)
+{
+    size_t n = 0;
+    for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
+        const double change = fabs(s->value[s->list[l]]);
+        const bool counts = !proven || change > pair_doubt(s, s->list[l]);
+        s->sorted[n++] = counts ? change : 0.0;
+    }
+    ictusi_stats_sort(s->sorted, n);
+    return n ? s->sorted[(n - 1) / 2] : 0.0;
+}
+
+/* Return the standard error of a process's part of differences, from what its pairs scatter: the
+ * path of a single process may be noisy. */
+static double process_noise(struct survey *s, int i)
+{
+    size_t n = 0;
+    for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
+        const size_t e = s->list[l];
+        const struct checkup_meeting *m = survey_meeting(s, 0, e);
+        s->sorted[n++] = fabs(s->value[e] - (s->part[m->server] - s->part[m->client]));
+    }
+    /* With one pair fewer, because the part is among what these rests were computed from. */
+    const double freedom = (double)n - 1.0;
+    return n > 1 ? median_error * sigma_per_median * median_of(s->sorted, n) * sqrt((double)n) /
+                       freedom
+                 : 0.0;
+}
+
+/*
+ * Judge steps. If a clock stepped between two sweeps, all pairs of its process show that alike. If
+ * it did so within the middle sweep, those that met before it show it with one sign and those after
+ * it with the other, and both the median and the other ends' parts tell a wrong size. Therefore the
+ * pairs are asked without their signs, too: nobody stepped whose pairs mostly did not change, and
+ * one whose pairs mostly did, by more than messages can err, did step.
+ */
+static void checkup_judge_steps(struct survey *s, const struct checkup_limits *limits,
+                                struct checkup *out)
+{
+    double spread = 0.0;
+    for (size_t e = 0; e < s->pairs; e++) {
+        s->value[e] = checkup_is_met(s, e) ? pair_change(s, e) : 0.0;
+    }
+    part_values(s, -1.0, 0.0);
+    const double middle = centre_of(s, &spread);
+    for (int i = 0; i < s->size; i++) {
+        struct checkup_process *p = &out->process[i];
+        const double proven = process_change(s, i, true);
+        const double scatter = fmax(spread, process_noise(s, i));
+        p->step_ns = fmin(fabs(s->part[i] - middle), process_change(s, i, false));
+        process_accuse(p, p->step_ns, fmax(outlying * scatter, limits->step_ns), CHECKUP_STEP);
+        process_accuse(p, proven, limits->step_ns, CHECKUP_STEP);
+        p->step_ns = fmax(p->step_ns, proven);
+    }
+}
+
+/*
+ * The rate of a pair. A step within the span also looks like a rate, and it is not known in which
+ * half it was. Of a process that stepped, the smaller rate counts: the one that it has in any case.
+ */
+static double pair_rate(const struct survey *s, size_t e, const struct checkup *out)
+{
+    const struct checkup_meeting *m = survey_meeting(s, 0, e);
+    const unsigned faults = out->process[m->client].faults | out->process[m->server].faults;
+    if (!(faults & CHECKUP_STEP)) {
+        return rate_between(s, e, 0, CHECKUP_SWEEPS - 1);
+    }
+    const double before = rate_between(s, e, 0, 1);
+    const double after = rate_between(s, e, 1, 2);
+    return fabs(before) < fabs(after) ? before : after;
+}
+
 /* Judge the clocks. A step is a rate that changed between the sweeps, and a drift is one that
  * did not. */
 static void checkup_judge_clocks(struct survey *s, const struct checkup_limits *limits,
                                  struct checkup *out)
 {
-    double spread = 0.0;
-    /*
-     * A constant rate gives the same rate in both halves, and so 0 here. A step of d ns in one half
-     * adds d / (its length) to the rate of that half only. Multiplied by the length, this is d
-     * again. By the plan of the sweeps both halves have the same length.
-     */
+    checkup_judge_steps(s, limits, out);
     for (size_t e = 0; e < s->pairs; e++) {
-        s->value[e] = checkup_is_met(s, e) ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) *
-                                                 checkup_half_of(s, e)
-                                           : 0.0;
+        s->value[e] = checkup_is_met(s, e) ? pair_rate(s, e, out) : 0.0;
     }
     part_values(s, -1.0, 0.0);
-    double middle = centre_of(s, &spread);
-    for (int i = 0; i < s->size; i++) {
-        out->process[i].step_ns = fabs(s->part[i] - middle);
-        process_accuse(&out->process[i], out->process[i].step_ns,
-                       fmax(outlying * spread, limits->step_ns), CHECKUP_STEP);
-    }
-    for (size_t e = 0; e < s->pairs; e++) {
-        s->value[e] = checkup_is_met(s, e) ? rate_between(s, e, 0, CHECKUP_SWEEPS - 1) : 0.0;
-    }
-    part_values(s, -1.0, 0.0);
-    middle = centre_of(s, &out->drift_spread);
+    const double middle = centre_of(s, &out->drift_spread);
     for (int i = 0; i < s->size; i++) {
         struct checkup_process *p = &out->process[i];
+        const double scatter = fmax(out->drift_spread, process_noise(s, i));
         p->drift = s->part[i] - middle;
-        /* A step within the span also looks like a rate. It is reported once, as a step. */
-        if (!(p->faults & CHECKUP_STEP)) {
-            process_accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
-                           CHECKUP_DRIFT);
-        }
+        process_accuse(p, fabs(p->drift), fmax(outlying * scatter, limits->drift), CHECKUP_DRIFT);
     }
 }
 

@@ -302,7 +302,7 @@ static void the_worst_come_first(void)
     const int code = run("");
     capture_end(&shown);
     CHECK(code == EXIT_BELOW && world.color == 0 && world.puts == 4 && world.keeps == 0);
-    CHECK_STR(world.rows[0][0], "node n1 step 3");
+    CHECK_STR(world.rows[0][0], "node n1 step+slow 3");
     (void)snprintf(first, sizeof first, "link n0-%060d to n2 link 2", 0);
     CHECK_STR(world.rows[0][1], first);
     CHECK_STR(world.rows[0][2], "node n2 - 1");
@@ -343,11 +343,13 @@ static void faults_have_words(void)
     static const struct {
         unsigned faults;
         const char *row;
-    } cases[] = {{ICTUS_NODE_SILENT | ICTUS_NODE_SLOW, "node n1 silent 3"},
-                 {ICTUS_NODE_STEP | ICTUS_NODE_DRIFT, "node n1 step 3"},
-                 {ICTUS_NODE_DRIFT | ICTUS_NODE_SLOW, "node n1 drift 3"},
-                 {ICTUS_NODE_SLOW, "node n1 slow 3"},
-                 {0, "node n1 - 3"}};
+    } cases[] = {
+        {ICTUS_NODE_SILENT, "node n1 silent 3"},
+        {ICTUS_NODE_STEP | ICTUS_NODE_DRIFT, "node n1 step+drift 3"},
+        {ICTUS_NODE_DRIFT | ICTUS_NODE_SLOW, "node n1 drift+slow 3"},
+        {ICTUS_NODE_STEP | ICTUS_NODE_DRIFT | ICTUS_NODE_SLOW, "node n1 step+drift+slow 3"},
+        {ICTUS_NODE_SLOW, "node n1 slow 3"},
+        {0, "node n1 - 3"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(0, 0);
         world.nodes[1].faults = cases[i].faults;

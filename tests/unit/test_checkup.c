@@ -99,8 +99,105 @@ static void faults_are_named(const struct plant *p)
     }
 }
 
+enum { FEW_MOST = 8, FEW_PAIRS = FEW_MOST * (FEW_MOST - 1) / 2 };
+
+/* One clock of a few, all of which meet: it steps at an instant, and it runs at a rate. */
+struct odd {
+    int process;
+    double step_s, step_ns, drift, noise_ns;
+};
+
+static int64_t odd_clock(const struct odd *odd, int i, double t_s)
+{
+    const bool it = i == odd->process;
+    const double step_ns = it && t_s > odd->step_s ? odd->step_ns : 0.0;
+    return (int64_t)llrint(t_s * 1e9 * (1.0 + (it ? odd->drift : 0.0)) + step_ns);
+}
+
+/* Sweeps at 0, 0.5 and 1 s, of 10 us for each pair. Offsets err by noise_ns with the odd one. */
+static size_t fill_few(const struct odd *odd, int size, struct rng *rng, struct checkup_meeting *m)
+{
+    const size_t pairs = (size_t)size * (size_t)(size - 1) / 2;
+    for (int k = 0; k < CHECKUP_SWEEPS; k++) {
+        size_t e = 0;
+        for (int i = 0; i < size; i++) {
+            for (int j = i + 1; j < size; j++) {
+                const double t = 0.5 * k + 1e-5 * (double)e;
+                const bool it = i == odd->process || j == odd->process;
+                const double noise = it ? odd->noise_ns * ictusi_random_normal(rng) : 0.0;
+                m[(size_t)k * pairs + e++] = (struct checkup_meeting){
+                    i, j, odd_clock(odd, i, t),
+                    odd_clock(odd, j, t) - odd_clock(odd, i, t) + (int64_t)noise,
+                    3000.0 + (it ? 8.0 * odd->noise_ns : 0.0)};
+            }
+        }
+    }
+    return pairs;
+}
+
+/* The faults of clocks among `size` processes that all meet. */
+static struct checkup check_few(const struct odd *odd, int size, uint64_t seed)
+{
+    struct checkup_meeting meetings[CHECKUP_SWEEPS * FEW_PAIRS];
+    struct checkup c;
+    struct rng rng;
+    ictusi_random_seed(&rng, seed, 0);
+    const size_t pairs = fill_few(odd, size, &rng, meetings);
+    REQUIRE(!ictusi_checkup(meetings, pairs, size, &limits, &c));
+    return c;
+}
+
+static void faults_of_few(const struct odd *odd, int size, unsigned wanted)
+{
+    struct checkup c = check_few(odd, size, 1);
+    for (int i = 0; i < size; i++) {
+        CHECK(c.process[i].faults == (i == odd->process ? wanted : 0U));
+    }
+    if (wanted & CHECKUP_STEP) {
+        CHECK_NEAR(c.process[odd->process].step_ns, fabs(odd->step_ns), 200.0);
+    }
+    if (wanted & CHECKUP_DRIFT) {
+        CHECK_NEAR(c.process[odd->process].drift, odd->drift, 1e-6);
+    }
+    ictusi_checkup_free(&c);
+}
+
+/* Also if it comes while some pairs of the process have met in the middle sweep, and others not. */
+static void a_step_has_its_size_among_few(void)
+{
+    for (int size = CHECKUP_SIZE_MIN; size <= FEW_MOST; size++) {
+        const int pairs = size * (size - 1) / 2;
+        for (int i = 0; i < size * (pairs + 1); i++) {
+            const double step_s = 0.5 + 1e-5 * (i % (pairs + 1) - 0.5);
+            const struct odd back = {i / (pairs + 1), step_s, -30e3, 0.0, 0.0};
+            faults_of_few(&back, size, CHECKUP_STEP);
+            const struct odd forth = {i / (pairs + 1), step_s, 30e3, 100e-6, 0.0};
+            faults_of_few(&forth, size, CHECKUP_STEP | CHECKUP_DRIFT);
+        }
+    }
+}
+
+/* The offsets of a process with a bad path change by microseconds, and prove nothing. How noisy it
+ * is, seven pairs show only roughly. */
+static void noise_is_no_step(void)
+{
+    enum { SEEDS = 500 };
+    int accused = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        const struct odd noisy = {(int)(seed % FEW_MOST), 0.0, 0.0, 0.0, 5e3};
+        struct checkup c = check_few(&noisy, FEW_MOST, seed);
+        for (int i = 0; i < FEW_MOST; i++) {
+            accused += (c.process[i].faults & (CHECKUP_STEP | CHECKUP_DRIFT)) != 0;
+        }
+        ictusi_checkup_free(&c);
+    }
+    CHECK(accused <= SEEDS / 50);
+}
+
 int main(void)
 {
+    a_step_has_its_size_among_few();
+    noise_is_no_step();
     faults_are_named(&(struct plant){-1, -1, -1, -1, -1, -1});
     faults_are_named(&(struct plant){17, -1, -1, -1, -1, -1});
     faults_are_named(&(struct plant){-1, 5, -1, -1, -1, -1});

@@ -53,7 +53,7 @@ static const struct option_row options[] = {
 
 static const struct ictus_column columns[] = {
     {"what", "node or link              ", ICTUS_COLUMN_TEXT},
-    {"fault", "fault     ", ICTUS_COLUMN_TEXT},
+    {"fault", "fault          ", ICTUS_COLUMN_TEXT},
     {"over_limit", "x limit", ICTUS_COLUMN_NUMBER},
     {"rtt_ns", "rtt us", ICTUS_COLUMN_NS},
     {"drift_ppm", "drift ppm", ICTUS_COLUMN_NUMBER},
@@ -146,7 +146,8 @@ static int census_take(struct census *c, struct ictus_why *why)
     return err ? err : nodes_gather_names(c);
 }
 
-static const char *fault_word(unsigned faults)
+/* Name the faults of a node, "step+slow", or "-". */
+static void faults_put_words(unsigned faults, char *out, size_t size)
 {
     static const struct {
         unsigned fault;
@@ -155,24 +156,28 @@ static const char *fault_word(unsigned faults)
                  {ICTUS_NODE_STEP, "step"},
                  {ICTUS_NODE_DRIFT, "drift"},
                  {ICTUS_NODE_SLOW, "slow"}};
+    size_t used = 0;
+    (void)snprintf(out, size, "-");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (faults & words[i].fault) {
-            return words[i].word;
+        if (faults & words[i].fault && used < size) {
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%s", used ? "+" : "", words[i].word);
         }
     }
-    return "-";
 }
 
 static json_t *census_describe(const struct census *c, const struct row *row)
 {
     const struct ictus_checkup *f = c->found;
     char what[2 * NAME_BYTES + 8];
+    char faults[NAME_BYTES];
     json_t *object = json_pack("{s:s}", "type", row->b < 0 ? "node" : "link");
     if (row->b < 0) {
         const struct ictus_node_check *n = &f->nodes[row->a];
         (void)snprintf(what, sizeof(what), "%s", check_nodes_name_of(c, row->a));
         json_object_set_new(object, "what", json_string(what));
-        json_object_set_new(object, "fault", json_string(fault_word(n->faults)));
+        faults_put_words(n->faults, faults, sizeof(faults));
+        json_object_set_new(object, "fault", json_string(faults));
         json_object_set_new(object, "rtt_ns", ictus_result_real(n->rtt_ns));
         json_object_set_new(object, "drift_ppm", ictus_result_real(n->drift * 1e6));
         json_object_set_new(object, "step_ns", ictus_result_real(n->step_ns));
