@@ -94,14 +94,14 @@ static int model_dist_graph_neighbors(MPI_Comm comm, int in, int *sources, int *
 {
     (void)comm;
     CHECK(in == topology->in && out == topology->out);
+    memcpy(sources, topology->sources, (size_t)in * sizeof(*sources));
+    memcpy(destinations, topology->destinations, (size_t)out * sizeof(*destinations));
     for (int i = 0; i < in; i++) {
         in_weights[i] = -1;
     }
     for (int i = 0; i < out; i++) {
         out_weights[i] = -1;
     }
-    memcpy(sources, topology->sources, (size_t)in * sizeof(*sources));
-    memcpy(destinations, topology->destinations, (size_t)out * sizeof(*destinations));
     return MPI_SUCCESS;
 }
 
