@@ -221,17 +221,31 @@ int ictusi_store_take(struct store *store, struct store *other, store_mend *mend
 }
 
 /* Older kernels refuse this, which does no harm. */
-void ictusi_store_populate(const struct store *store, uint64_t from, uint64_t to)
+static void store_populate(const struct store *store, uint64_t from, uint64_t to)
 {
 #ifdef MADV_POPULATE_WRITE
     const uint64_t begin = from * store->size / STORE_PAGE * STORE_PAGE;
     const uint64_t end = store_bytes(store, to);
-    if (store->filed == 0 && end > begin) {
+    if (end > begin) {
         (void)madvise((char *)store->area + begin, end - begin, MADV_POPULATE_WRITE);
     }
 #else
     (void)store, (void)from, (void)to;
 #endif
+}
+
+void ictusi_store_populate(const struct store *store, uint64_t from, uint64_t to)
+{
+    if (store->filed == 0) {
+        store_populate(store, from, to);
+    }
+}
+
+void ictusi_store_populate_file(const struct store *store, uint64_t from, uint64_t to)
+{
+    if (store->filed > 0) {
+        store_populate(store, from, to);
+    }
 }
 
 void ictusi_store_relax(const struct store *store)

@@ -62,6 +62,9 @@ int ictusi_store_take(struct store *store, struct store *other, store_mend *mend
  */
 void ictusi_store_populate(const struct store *store, uint64_t from, uint64_t to);
 
+/* The same for elements that lie in the file, of which only those that are written soon may be. */
+void ictusi_store_populate_file(const struct store *store, uint64_t from, uint64_t to);
+
 /* Release the memory behind the array; its contents stay in the file. */
 void ictusi_store_relax(const struct store *store);
 

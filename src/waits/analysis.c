@@ -160,6 +160,7 @@ void ictusi_analysis_relax(const struct analysis *a)
     ictusi_points_relax(&a->session.history.points);
     ictusi_waiting_calls_relax(&a->calls);
     ictusi_store_relax(&a->partners.list);
+    ictusi_store_relax(&a->partners.wrong_order);
 }
 
 void ictusi_analysis_close(struct analysis *a)

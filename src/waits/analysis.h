@@ -102,7 +102,15 @@ static inline const uint32_t *analysis_outs(const struct analysis *a, uint32_t n
 /* How long a call waits for its partner, in ticks and within the call. */
 static inline int64_t analysis_wait(const struct analysis *a, uint64_t call)
 {
-    return partner_at(&a->partners, call)->wait;
+    const struct partner *p = partner_at(&a->partners, call);
+    const struct waiting_call *c = call_at(&a->calls, call);
+    return p->until == WAIT_NOT ? 0 : p->until == WAIT_UNTIL_CAUSE ? p->late : c->leave - c->enter;
+}
+
+/* Whether it waits at all, without a look at the call. */
+static inline bool analysis_waits(const struct analysis *a, uint64_t call)
+{
+    return partner_at(&a->partners, call)->until != WAIT_NOT;
 }
 
 #endif

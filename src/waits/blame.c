@@ -287,7 +287,7 @@ static int replay_enter(struct replay *r, struct replay_page *page)
         for (uint64_t i = page_part(r, page, d); i < to && !err; i++) {
             const struct replay_step *step = &page->steps[i];
             err = rates_close(r, &page->ledger, step);
-            if (!err && analysis_wait(r->analysis, step->call) > 0) {
+            if (!err && analysis_waits(r->analysis, step->call)) {
                 err = blame_enter(r, &page->ledger, step, &page->charges[i], parts);
                 parts += page->charges[i].parts;
             }

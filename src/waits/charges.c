@@ -67,7 +67,7 @@ int ictusi_charges_find(struct charge_desk *d, const struct replay_step *steps,
     int err = ICTUS_OK;
     d->count = 0;
     for (uint64_t i = 0; i < count && !err; i++) {
-        if (analysis_wait(d->times->analysis, steps[i].call) > 0) {
+        if (analysis_waits(d->times->analysis, steps[i].call)) {
             err = charge_find(d, &steps[i], &charges[i]);
         }
     }

@@ -58,10 +58,13 @@ static int instances_stretch(struct call_pass *pass, uint32_t location, uint64_t
     struct wait_instances *w = container_of(pass, struct wait_instances, pass);
     (void)location;
     for (uint64_t i = from; i < to; i++) {
+        if (!analysis_waits(w->analysis, i)) {
+            continue;
+        }
         const struct wait_instance one = {analysis_wait(w->analysis, i), (uint32_t)i};
-        if (one.ticks > 0 && w->count < INSTANCES) {
+        if (w->count < INSTANCES) {
             instance_rise(w, one);
-        } else if (one.ticks > 0 && instance_longer(&one, &w->list[0])) {
+        } else if (instance_longer(&one, &w->list[0])) {
             instance_sink(w, one);
         }
     }

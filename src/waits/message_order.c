@@ -26,16 +26,16 @@ static void order_location(const struct ordering *o, uint32_t location)
     int64_t least = INT64_MAX;
     for (uint64_t i = a->calls.first[location + 1]; i-- > a->calls.first[location];) {
         analysis_pass(a, &passed, 1);
-        struct partner *p = partner_at(o->partners, i);
-        if (p->wait > 0) {
+        const struct partner *p = partner_at(o->partners, i);
+        if (analysis_waits(a, i)) {
             o->lower[location < p->location ? location : p->location]++;
         }
         if (p->state != WAIT_LATE_SENDER) {
             continue;
         }
         const int64_t sent = call_at(&a->calls, i)->enter + p->late;
-        if (least < sent) { /* unchanged rows need not be written to the file again */
-            p->wrong_order = true;
+        if (least < sent) { /* only these are written */
+            *partner_wrong_order(o->partners, i) = true;
         } else {
             least = sent;
         }

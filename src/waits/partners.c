@@ -17,35 +17,6 @@
 
 #include <stdlib.h>
 
-static const char *const state_names[WAIT_ROWS] = {
-    [WAIT_NONE] = "none",
-    [WAIT_LATE_SENDER] = "late-sender",
-    [WAIT_LATE_RECEIVER] = "late-receiver",
-    [WAIT_BARRIER] = "barrier",
-    [WAIT_NXN] = "nxn",
-    [WAIT_LATE_BROADCAST] = "late-broadcast",
-    [WAIT_EARLY_REDUCE] = "early-reduce",
-    [WAIT_EARLY_SCAN] = "early-scan",
-    [WAIT_FENCE] = "fence",
-    [WAIT_RMA_SYNC] = "rma-sync",
-    [WAIT_LATE_POST] = "late-post",
-    [WAIT_EARLY_WAIT] = "early-wait",
-    [WAIT_RMA_LOCK] = "rma-lock",
-    [WAIT_FILE] = "file",
-    [WAIT_TEAM_BARRIER] = "team-barrier",
-    [WAIT_LOCK] = "lock",
-    [WAIT_JOIN] = "join",
-    [WAIT_WRONG_ORDER] = "wrong-order",
-    [WAIT_POSSIBLE] = "late-receiver-possible",
-    [WAIT_BARRIER_COMPLETION] = "barrier-completion",
-    [WAIT_NXN_COMPLETION] = "nxn-completion",
-};
-
-const char *ictusi_wait_state_name(enum wait_state state)
-{
-    return state_names[state];
-}
-
 /*
  * The largest number of members of a scan whose last member is searched for in each history,
  * because each search goes through the chain.
@@ -87,6 +58,7 @@ struct finding {
     uint64_t possible_count;
     struct idmap possible_index; /* call -> its row */
     bool probes;                 /* some region of the archive is a probe */
+    uint64_t *populated;         /* by location: up to this call, memory for partners is ready */
     int err;
 };
 
@@ -113,14 +85,14 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     const int64_t most = c->leave - c->enter;
     if (p->state == WAIT_NONE || late > p->late ||
         (late == p->late && (cause < p->call || (cause == p->call && state < p->state)))) {
-        *p = (struct partner){.wait = late < 0      ? 0
-                                      : late < most ? late
-                                                    : most,
-                              .late = late,
+        *p = (struct partner){.late = late,
                               .call = cause,
                               .location = k->location,
                               .node = node,
-                              .state = (uint8_t)state};
+                              .state = (uint8_t)state,
+                              .until = (uint8_t)(late <= 0 || most <= 0 ? WAIT_NOT
+                                                 : late < most          ? WAIT_UNTIL_CAUSE
+                                                                        : WAIT_UNTIL_LEAVE)};
     }
 }
 
@@ -154,7 +126,7 @@ static void partners_possible_tell(const struct finding *f)
 {
     for (uint64_t i = 0; i < f->possible_count; i++) {
         const struct possible *p = &f->possible[i];
-        const int64_t more = p->ticks - partner_at(f->partners, p->call)->wait;
+        const int64_t more = p->ticks - analysis_wait(f->analysis, p->call);
         if (more > 0) {
             f->partners->aside(f->partners->self, WAIT_POSSIBLE, p->call, more);
         }
@@ -433,6 +405,24 @@ static void partners_propose_member(struct finding *f, uint32_t point, uint32_t 
     }
 }
 
+/* Have memory ready for the partners of the location's next calls. */
+static void partners_populate(struct finding *f, uint32_t call)
+{
+    enum { AHEAD = 1 << 19, AHEAD_LEAST = 1 << 8, AHEAD_MOST = 1 << 13 }; /* calls */
+    const struct analysis *a = f->analysis;
+    const uint32_t location = analysis_location(a, call);
+    if (call < f->populated[location]) {
+        return;
+    }
+    const uint64_t share = AHEAD / (a->session.trace->layout.location_count + 1);
+    const uint64_t ahead = share < AHEAD_LEAST  ? AHEAD_LEAST
+                           : share > AHEAD_MOST ? AHEAD_MOST
+                                                : share;
+    const uint64_t last = a->calls.first[location + 1];
+    f->populated[location] = call + ahead < last ? call + ahead : last;
+    ictusi_store_populate_file(&f->partners->list, call, f->populated[location]);
+}
+
 /* Examine a point that depends on another: a node, a send, or a notification. */
 static void partners_propose_point(void *self, uint32_t point)
 {
@@ -443,6 +433,7 @@ static void partners_propose_point(void *self, uint32_t point)
     if (!(points->kind[point] & POINT_IN) || link == NODE_NONE) {
         return;
     }
+    partners_populate(f, call_of_point(&a->calls, point));
     if (link & NODE_VIRTUAL) {
         partners_propose_member(f, point, link);
     } else if ((points->kind[point] & POINT_CLASS) == POINT_P2P) {
@@ -525,7 +516,28 @@ static void partners_end_search(struct finding *blocks)
     }
     ictusi_idmap_fini(&blocks[0].possible_index);
     free(blocks[0].possible);
+    free(blocks[0].populated);
     free(blocks[0].nodes);
+}
+
+/* Make room for the partners of all calls, and for what the search needs. */
+static int partners_make(struct finding *f, struct ictus_why *why)
+{
+    struct partners *partners = f->partners;
+    const struct analysis *a = f->analysis;
+    const uint64_t calls = a->calls.calls.count;
+    const uint64_t locations = a->session.trace->layout.location_count;
+    int err = ictusi_store_init(&partners->list, sizeof(struct partner), calls,
+                                CALLS_IN_MEMORY * sizeof(struct partner), why);
+    err = err ? err : ictusi_store_grow(&partners->list, calls, why);
+    err =
+        err ? err
+            : ictusi_store_init(&partners->wrong_order, sizeof(bool), calls, STORE_IN_MEMORY, why);
+    err = err ? err : ictusi_store_grow(&partners->wrong_order, calls, why);
+    f->nodes = calloc(a->session.graph.vnode_count + 1, sizeof *f->nodes);
+    f->populated = calloc(locations + 1, sizeof *f->populated);
+    partners->lower = calloc(locations + 1, sizeof *partners->lower);
+    return !err && (!f->nodes || !f->populated || !partners->lower) ? ICTUS_ERR_NOMEM : err;
 }
 
 /*
@@ -537,12 +549,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
     struct finding blocks[BLOCKS_MOST] = {{.partners = partners, .analysis = a}};
     struct finding *f = &blocks[0];
     uint32_t count = 0;
-    int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count,
-                                CALLS_IN_MEMORY * sizeof(struct partner), why);
-    err = err ? err : ictusi_store_grow(&partners->list, a->calls.calls.count, why);
-    f->nodes = calloc(a->session.graph.vnode_count + 1, sizeof *f->nodes);
-    partners->lower = calloc(a->session.trace->layout.location_count + 1, sizeof *partners->lower);
-    err = !err && (!f->nodes || !partners->lower) ? ICTUS_ERR_NOMEM : err;
+    int err = partners_make(f, why);
     for (uint64_t i = 0; i < a->session.trace->regions.count; i++) {
         f->probes = f->probes || (a->paths.traits[i] & TRAIT_PROBE);
     }
@@ -564,6 +571,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
 void ictusi_partners_free(struct partners *partners)
 {
     ictusi_store_fini(&partners->list);
+    ictusi_store_fini(&partners->wrong_order);
     free(partners->lower);
     partners->lower = NULL;
 }

@@ -96,7 +96,7 @@ static bool order_walk(struct replay_order *o, uint32_t location, struct replay_
         return false; /* the last of them pushes it again */
     }
     order_rest(o);
-    const bool waited = analysis_wait(o->analysis, call) > 0;
+    const bool waited = analysis_waits(o->analysis, call);
     if (waited) {
         order_release(o, partner_at(&o->analysis->partners, call));
     }
@@ -146,7 +146,7 @@ int ictusi_replay_order_init(struct replay_order *o, const struct analysis *a,
     err = err ? err : ictusi_store_grow(&o->dependents, calls, why);
     ictusi_store_populate(&o->dependents, 0, err ? 0 : calls);
     for (uint64_t i = 0; i < calls && !err; i++) {
-        if (analysis_wait(a, i) > 0) {
+        if (analysis_waits(a, i)) {
             uint32_t *dependents = order_dependents(o, partner_at(&a->partners, i)->call);
             *dependents = (*dependents + 1) | AWAITED;
         }

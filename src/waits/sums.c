@@ -140,12 +140,12 @@ struct node_latest {
  * The lanes of a member of a collective, for which another member may be the last in each lane. A
  * lane holds what that history adds to the recorded wait.
  */
-WIDE_REGISTERS static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
-                                           const struct partner *p, const struct node_latest *node,
-                                           double lanes[LANES])
+WIDE_REGISTERS static void lanes_of_member(const struct analysis *a, uint64_t call,
+                                           const struct node_latest *node, double lanes[LANES])
 {
+    const struct waiting_call *c = call_at(&a->calls, call);
     const double most = (double)(c->leave - c->enter);
-    const double wait = (double)p->wait;
+    const double wait = (double)analysis_wait(a, call);
     const double since = (double)(c->enter - node->base);
     const double *const latest = node->lanes;
     double error[HISTORIES];
@@ -220,7 +220,7 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call,
     const struct histories *h = &a->histories;
     const double late = (double)p->late;
     const double most = (double)(c->leave - c->enter);
-    const double wait = (double)p->wait;
+    const double wait = (double)analysis_wait(a, call);
     double error[HISTORIES];
     double others[HISTORIES];
     /* On one clock the difference of two readings is exact. */
@@ -298,36 +298,37 @@ static int sums_add_wait(struct wait_rows *rows, const struct analysis *a, uint6
     const struct histories *h = &a->histories;
     const struct partner *p = partner_at(&a->partners, call);
     const struct waiting_call *c = call_at(&a->calls, call);
+    const int64_t wait = analysis_wait(a, call);
     double lanes[LANES];
     if ((double)p->late < -2 * h->reach - 1) {
         return ICTUS_OK; /* it waits in no history */
     }
     struct lanes_kind kind = {node != NULL, 0};
     if (node) {
-        lanes_of_member(a, c, p, node, lanes);
+        lanes_of_member(a, call, node, lanes);
     } else {
         kind = lanes_of_pair(a, call, (struct history_range){0, HISTORIES}, lanes);
     }
     const bool open = kind.apart;
-    if (p->wait <= 0 && !(open && lanes_any(lanes))) {
+    if (wait <= 0 && !(open && lanes_any(lanes))) {
         return ICTUS_OK;
     }
-    const double sigma = p->wait > 0 ? ictusi_histories_sigma(h, c->location, c->enter, p->location,
-                                                              c->enter + p->late)
-                                     : 0;
-    const bool sure = p->wait > 0 && (double)p->late >= two_sided * sigma;
-    const struct wait_part part = {.ticks = p->wait,
-                                   .alike = open ? 0 : p->wait,
-                                   .decidable = sure ? (double)p->wait : 0,
+    const double sigma =
+        wait > 0 ? ictusi_histories_sigma(h, c->location, c->enter, p->location, c->enter + p->late)
+                 : 0;
+    const bool sure = wait > 0 && (double)p->late >= two_sided * sigma;
+    const struct wait_part part = {.ticks = wait,
+                                   .alike = open ? 0 : wait,
+                                   .decidable = sure ? (double)wait : 0,
                                    .sigma = sigma,
                                    .confined = kind.confined,
                                    .lanes = open ? lanes : NULL};
     int err = row_add(rows, p->state, c, &part);
-    if (p->wrong_order && !err) {
+    if (*partner_wrong_order(&a->partners, call) && !err) {
         err = row_add(rows, WAIT_WRONG_ORDER, c, &part);
     }
-    const struct wait_pair pair = {p->state, c->location, p->location, p->wait, 1};
-    return p->wait > 0 && !err ? pair_add(rows, &pair) : err;
+    const struct wait_pair pair = {p->state, c->location, p->location, wait, 1};
+    return wait > 0 && !err ? pair_add(rows, &pair) : err;
 }
 
 /*

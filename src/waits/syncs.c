@@ -77,7 +77,7 @@ static int syncs_stretch(struct call_pass *pass, uint32_t location, uint64_t fro
     struct syncs *s = container_of(pass, struct syncs, pass);
     for (uint64_t i = from; i < to; i++) {
         const struct partner *p = partner_at(&s->analysis->partners, i);
-        if (p->wait > 0) {
+        if (analysis_waits(s->analysis, i)) {
             const bool lower = location < p->location;
             s->pairs[s->place[lower ? location : p->location]++] =
                 (struct sync_pair){lower ? p->location : location, (uint32_t)i, p->call};

@@ -14,7 +14,7 @@
 #include "waits/paths.h"
 
 #define CALL_NONE UINT32_MAX
-/* Up to this many calls, their data stays in memory: about 120 bytes each. */
+/* Up to this many calls, their data stays in memory: about 110 bytes each. */
 enum { CALLS_IN_MEMORY = 1 << 21 };
 /* The beginning of a location without events. */
 #define NO_EVENTS INT64_MAX

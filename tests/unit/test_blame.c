@@ -251,7 +251,7 @@ static void steps_wait(struct scene *s, struct step_graph *g, const struct histo
             const uint32_t first = (uint32_t)s->first[other];
             scene_wait(s, steps[i].call[waiter], at - first > early ? at - early : at,
                        WAIT_LATE_SENDER);
-            partner_at(&s->a.partners, steps[i].call[waiter])->wait = 1;
+            scene_wait_for(s, steps[i].call[waiter], 1);
             g->lower[waiter < other ? waiter : other]++;
         }
     }
@@ -319,7 +319,7 @@ static void chain_enter(struct scene *s, uint64_t lower[LOCATIONS + 1])
             const uint32_t from = (l + 1) % LOCATIONS;
             const uint32_t call = (uint32_t)s->first[l] + i;
             scene_wait(s, call, (uint32_t)s->first[from] + i - 1, WAIT_LATE_SENDER);
-            partner_at(&s->a.partners, call)->wait = 1 + (int64_t)ictusi_random_below(&rng, 900);
+            scene_wait_for(s, call, 1 + (int64_t)ictusi_random_below(&rng, 900));
             lower[l < from ? l : from]++;
         }
     }

@@ -57,7 +57,7 @@ static void order_enter(struct order *o, struct scene *s)
         if (o->cause[i] != NOBODY) {
             o->awaited[o->cause[i]] = true;
             scene_wait(s, i, (uint32_t)o->cause[i], WAIT_LATE_SENDER);
-            partner_at(&s->a.partners, i)->wait = 1;
+            scene_wait_for(s, i, 1);
         }
     }
 }

@@ -93,6 +93,7 @@ static void store_grows_at_once(uint64_t memory)
     REQUIRE(!ictusi_store_grow(&store, MANY - 1001, NULL));
     store.count = MANY;
     ictusi_store_populate(&store, 500, MANY);
+    ictusi_store_populate_file(&store, 700, MANY);
     ictusi_store_relax(&store);
     CHECK(store_holds(&store, 0, 1001));
     uint32_t sum = 0;

@@ -306,7 +306,8 @@ static double wait_in_lane(const struct scene *s, uint64_t call, int lane)
     const double sign = lane < HISTORIES ? 1 : -1;
     const double own = sign * s->clocks[c->location].history[lane % HISTORIES];
     const double other = sign * s->clocks[p->location].history[lane % HISTORIES];
-    return within((double)p->late + own - other, (double)(c->leave - c->enter)) - (double)p->wait;
+    const double most = (double)(c->leave - c->enter);
+    return within((double)p->late + own - other, most) - within((double)p->late, most);
 }
 
 /* Each wait by itself: its lanes, and what it adds to the sum. */
@@ -327,10 +328,12 @@ static void wait_add(const struct scene *s, uint64_t call, struct wait_sum *sum)
     const double a = s->clocks[s->clock_of[c->location]].sigma[0];
     const double b = s->clocks[s->clock_of[p->location]].sigma[0];
     const double sigma = apart ? sqrt(a * a + b * b) : 0;
-    sum->ticks += p->wait;
-    sum->n += p->wait > 0;
-    sum->sigma += p->wait > 0 ? sigma : 0;
-    sum->decidable += (double)p->late >= 1.96 * sigma ? (double)p->wait : 0;
+    const int64_t most = c->leave - c->enter;
+    const int64_t wait = p->late < 0 ? 0 : p->late < most ? p->late : most;
+    sum->ticks += wait;
+    sum->n += wait > 0;
+    sum->sigma += wait > 0 ? sigma : 0;
+    sum->decidable += (double)p->late >= 1.96 * sigma ? (double)wait : 0;
 }
 
 /* No two rows are for the same pair; returns their sum. */

@@ -48,6 +48,8 @@ static inline void scene_open(struct scene *s)
     REQUIRE(!ictusi_store_grow(&c->calls, ALL, NULL));
     REQUIRE(!ictusi_store_grow(&c->shares, ALL_SHARES, NULL));
     REQUIRE(!ictusi_store_grow(&s->a.partners.list, ALL, NULL));
+    REQUIRE(!ictusi_store_init(&s->a.partners.wrong_order, sizeof(bool), ALL, ALL, NULL));
+    REQUIRE(!ictusi_store_grow(&s->a.partners.wrong_order, ALL, NULL));
     c->first = s->first;
     c->begin = s->begin;
     s->a.histories = (struct histories){.clock_of = s->clock_of,
@@ -61,6 +63,7 @@ static inline void scene_close(struct scene *s)
     ictusi_store_fini(&s->a.calls.calls);
     ictusi_store_fini(&s->a.calls.shares);
     ictusi_store_fini(&s->a.partners.list);
+    ictusi_store_fini(&s->a.partners.wrong_order);
     for (int l = 0; l < LOCATIONS; l++) {
         free(s->clocks[l].times);
         free(s->clocks[l].sigma);
@@ -101,8 +104,18 @@ static inline void scene_wait(struct scene *s, uint32_t call, uint32_t cause, en
     p->location = k->location;
     p->node = NODE_NONE;
     p->late = k->enter - c->enter;
-    p->wait = p->late < 0 ? 0 : p->late < most ? p->late : most;
+    p->until = (uint8_t)(p->late <= 0 || most == 0 ? WAIT_NOT
+                         : p->late < most          ? WAIT_UNTIL_CAUSE
+                                                   : WAIT_UNTIL_LEAVE);
     p->state = (uint8_t)state;
+}
+
+/* Let it wait for so long, whenever the cause came. */
+static inline void scene_wait_for(struct scene *s, uint32_t call, int64_t ticks)
+{
+    struct partner *p = partner_at(&s->a.partners, call);
+    p->late = ticks;
+    p->until = WAIT_UNTIL_CAUSE;
 }
 
 /* What a clock shows too much in each history: one value for all times. */
