@@ -118,6 +118,14 @@ ICTUS_API int ictus_arrivals_check(const struct ictus_arrivals *arrivals, struct
 ICTUS_API int ictus_arrivals_signal(const struct ictus_arrivals *arrivals, struct ictus_why *why);
 
 /**
+ * Find a factor for the offsets of a pattern with which they can be replayed: `ictus bench` refuses
+ * offsets beyond 10 s. Of a pattern without a table, far quantiles count. Local.
+ * @param arrivals the pattern
+ * @return 1: they can be replayed as they are; otherwise less, with one significant digit
+ */
+ICTUS_API double ictus_arrivals_scale(const struct ictus_arrivals *arrivals);
+
+/**
  * Convert a pattern to an object for ictus_output_put(). Its table is in members that begin with
  * "raw". Local.
  * @param arrivals the pattern

@@ -195,19 +195,48 @@ static int track_init(struct replay_track *track, int64_t count, bool computing,
                : ICTUS_ERR_NOMEM;
 }
 
-/* The result is the same on all processes, whichever rank they play. */
-static int replay_check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
+/*
+ * The largest offset that a replay may need. Without a table the offsets are drawn: up to the last
+ * quantile, or else by a normal distribution, of which 1024 instances stay within five standard
+ * deviations.
+ */
+static double replay_reach(const struct ictus_arrivals *a)
 {
+    enum { BEYOND_SD = 5 };
     double most = 0;
     for (int64_t i = 0; i < a->recorded * a->ranks; i++) {
         most = fmax(most, (double)a->offsets_ns[i]);
     }
+    for (int r = 0; r < a->ranks && a->recorded == 0; r++) {
+        const struct ictus_arrival_rank *rank = &a->rank[r];
+        const double last = rank->quantiles_ns[ICTUS_ARRIVALS_QUANTILES - 1];
+        most = fmax(most, isnan(last) ? rank->mean_ns + BEYOND_SD * rank->sd_ns : last);
+    }
+    return most;
+}
+
+/* With this, the largest offset takes half of what is allowed or less. */
+double ictus_arrivals_scale(const struct ictus_arrivals *a)
+{
+    const double most = replay_reach(a);
+    if (!(most > (double)REPLAY_OFFSET_MAX_NS)) {
+        return 1;
+    }
+    const double half = 0.5 * (double)REPLAY_OFFSET_MAX_NS / most;
+    const double digit = pow(10, floor(log10(half)));
+    return digit * floor(half / digit);
+}
+
+/* The result is the same on all processes, whichever rank they play. */
+static int replay_check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
+{
+    const double most = a->recorded > 0 ? replay_reach(a) : 0;
     if (scale * most > (double)REPLAY_OFFSET_MAX_NS) {
         return ictus_because(
             why, ICTUS_ERR_FORMAT,
             "%s: offsets reach %.3g s, but a replay allows only 10 s; shrink them, "
             "for example by scale=%.1g",
-            a->site, 1e-9 * scale * most, 5e9 / most);
+            a->site, 1e-9 * scale * most, ictus_arrivals_scale(a));
     }
     return ICTUS_OK;
 }

@@ -18,12 +18,14 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Work space of one summary: n values each. */
 struct scratch {
     double *centre; /* the mean offset of each instance */
     double *share;  /* the factor from y to z of each instance; its spread before that is known */
     double *values;
+    double *sorted;
 };
 
 static void summary_scratch_free(struct scratch *s)
@@ -31,6 +33,7 @@ static void summary_scratch_free(struct scratch *s)
     free(s->centre);
     free(s->share);
     free(s->values);
+    free(s->sorted);
 }
 
 static void summary_sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
@@ -38,6 +41,37 @@ static void summary_sorted_quantiles(struct ictus_arrival_rank *rank, double *va
     ictusi_stats_sort(values, n);
     for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
         rank->quantiles_ns[q] = ictusi_stats_quantile(values, n, ictus_arrival_levels[q]);
+    }
+}
+
+/* How many sorted values are below a value, or up to and with it. */
+static size_t summary_count_below(const double *sorted, size_t n, double value, bool with)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value || (with && sorted[middle] == value)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/*
+ * Replace each value by its rank among all, from 1; equal values share the mean of their ranks. One
+ * process that was suspended is then as far away as the latest but one, whatever the time.
+ */
+static void summary_rank_values(double *values, double *sorted, size_t n)
+{
+    memcpy(sorted, values, n * sizeof *values);
+    ictusi_stats_sort(sorted, n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t below = summary_count_below(sorted, n, values[i], false);
+        const size_t with = summary_count_below(sorted, n, values[i], true);
+        values[i] = 0.5 * (double)(below + 1 + with);
     }
 }
 
@@ -66,9 +100,9 @@ static double summary_lag_one(const double *y, size_t n, double mean, const int6
 }
 
 /*
- * One rank's statistics. The correlation is that of y, its place among the others, and persistence
- * that of z. Mean, standard deviation and quantiles are those of the offset x itself, which a
- * replay sets. Adds to the sums of squares from which the persistence is computed.
+ * One rank's statistics. The correlation is that of the ranks of y, its place among the others, and
+ * persistence that of z. Mean, standard deviation and quantiles are those of the offset x itself,
+ * which a replay sets. Adds to the sums of squares from which the persistence is computed.
  */
 static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s,
                                    double *between, double *within)
@@ -78,10 +112,12 @@ static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scrat
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
     }
+    summary_rank_values(s->values, s->sorted, n);
     rank->autocorrelation =
         summary_lag_one(s->values, n, ictusi_stats_mean(s->values, n), a->calls);
     for (size_t i = 0; i < n; i++) {
-        s->values[i] *= s->share[i];
+        const double place = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
+        s->values[i] = place * s->share[i];
     }
     const double mean = ictusi_stats_mean(s->values, n);
     const double sd = ictusi_stats_sd(s->values, n);
@@ -152,8 +188,8 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
         return ICTUS_OK;
     }
     struct scratch s = {calloc(n, sizeof *s.centre), calloc(n, sizeof *s.share),
-                        calloc(n, sizeof *s.values)};
-    if (!s.centre || !s.share || !s.values) {
+                        calloc(n, sizeof *s.values), calloc(n, sizeof *s.sorted)};
+    if (!s.centre || !s.share || !s.values || !s.sorted) {
         summary_scratch_free(&s);
         return ICTUS_ERR_NOMEM;
     }

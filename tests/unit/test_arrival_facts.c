@@ -417,12 +417,16 @@ static void reach_has_a_limit(void)
     REQUIRE(!ictusi_replay_make(&a, &part, &track, &why));
     CHECK(track.count == 2 && track.delays_ns[0] == REPLAY_OFFSET_MAX_NS &&
           track.delays_ns[1] == 7);
+    CHECK(ictus_arrivals_scale(&a) == 1);
     /* A gap of a nanosecond is one; who arrives first waits until it has been computed. */
     CHECK(track.gaps_ns && track.gaps_ns[0] == 1 && track.leads_ns[0] == 1);
     ictusi_replay_fini(&track);
     a.offsets_ns[1]++;
     CHECK(ictusi_replay_make(&a, &part, &track, &why) == ICTUS_ERR_FORMAT && !track.delays_ns);
     CHECK(strstr(why.text, "offsets reach") != NULL);
+    CHECK_NEAR(ictus_arrivals_scale(&a), 0.4, 1e-12); /* 0.5 would be just a little too much */
+    a.offsets_ns[1] = INT64_C(3600000000000);
+    CHECK_NEAR(ictus_arrivals_scale(&a), 0.001, 1e-12);
     ictus_arrivals_free(&a);
     /* Drawn ones are only known when they are drawn. */
     make(&a, 2, 0);
@@ -434,6 +438,16 @@ static void reach_has_a_limit(void)
     }
     CHECK(ictusi_replay_make(&a, &part, &track, &why) == ICTUS_ERR_FORMAT && !track.delays_ns);
     CHECK(strstr(why.text, "drawn offsets exceed") != NULL && track.count == 0);
+    const struct replay_part shrunk = {.rank = 1, .size = 2, .scale = ictus_arrivals_scale(&a)};
+    CHECK(shrunk.scale > 0.3 && shrunk.scale < 0.5);
+    REQUIRE(!ictusi_replay_make(&a, &shrunk, &track, &why));
+    ictusi_replay_fini(&track);
+    a.rank[1].quantiles_ns[0] = a.rank[1].quantiles_ns[ICTUS_ARRIVALS_QUANTILES - 1] = NAN;
+    a.rank[1].mean_ns = 1e9; /* and 5 standard deviations are 10 s */
+    a.rank[1].sd_ns = 1.8e9;
+    CHECK(ictus_arrivals_scale(&a) == 1);
+    a.rank[1].sd_ns = 1.9e9;
+    CHECK_NEAR(ictus_arrivals_scale(&a), 0.4, 1e-12);
     ictus_arrivals_free(&a);
 }
 

@@ -187,6 +187,33 @@ static void slow_change_is_found(void)
     ictus_arrivals_free(&a);
 }
 
+/*
+ * A rank's lateness changes slowly, and in one call of a thousand a rank was suspended for a
+ * second: what the other calls show is still seen.
+ */
+static void one_call_decides_no_correlation(void)
+{
+    for (int suspended = 0; suspended < 3; suspended++) { /* nobody, rank 0, rank 1 */
+        struct ictus_arrivals a;
+        struct rng rng;
+        double place = 0;
+        ictusi_random_seed(&rng, 5, 0);
+        REQUIRE(!ictus_arrivals_init(&a, 2, 1000));
+        straggler_name(&a, "x.c:2");
+        for (int64_t i = 0; i < 1000; i++) {
+            place = 0.9 * place + sqrt(1 - 0.81) * ictusi_random_normal(&rng);
+            const bool late = i == 500 && suspended;
+            const double instants[2] = {late && suspended == 1 ? 1e9 : 0,
+                                        late && suspended == 2 ? 1e9 : 5e4 + 1e4 * place};
+            straggler_put_row(&a, i, instants);
+        }
+        REQUIRE(!ictus_arrivals_summarize(&a));
+        CHECK_NEAR(a.rank[0].autocorrelation, 0.9, 0.05);
+        CHECK_NEAR(a.rank[1].autocorrelation, 0.9, 0.05);
+        ictus_arrivals_free(&a);
+    }
+}
+
 /* Two ranks take turns at being late; rows on both sides of a gap are not neighbours. */
 static void turns_are_found(void)
 {
@@ -457,6 +484,7 @@ int main(void)
     shares_stay_shares();
     random_order_is_found();
     slow_change_is_found();
+    one_call_decides_no_correlation();
     turns_are_found();
     released_is_empty();
     written_is_read();

@@ -177,7 +177,10 @@ static void arrivals_print_quoted(const char *text)
     putchar('\'');
 }
 
-/* The command that replays the pattern in a benchmark, as a shell reads it. */
+/*
+ * The command that replays the pattern in a benchmark, as a shell reads it. Offsets that are too
+ * long for a replay are shrunk.
+ */
 static void arrivals_print_replay(const struct ictus_arrivals *a, const char *file)
 {
     if (!file || !a->operation[0] || ictus_arrivals_signal(a, NULL)) {
@@ -200,6 +203,9 @@ static void arrivals_print_replay(const struct ictus_arrivals *a, const char *fi
     arrivals_print_quoted(file);
     printf(",site=");
     arrivals_print_quoted(a->site);
+    if (ictus_arrivals_scale(a) < 1) {
+        printf(",scale=%.1g", ictus_arrivals_scale(a));
+    }
     printf("\n");
 }
 
