@@ -8,7 +8,11 @@
 #include "sync/wait.h"
 
 enum {
-    WORK_LINES = 8, /* cache lines between two readings of the clock */
+    /*
+     * Cache lines between two readings of the clock. A reading takes as long as some ten lines do:
+     * with a few, the process would go through memory at half the speed of a program.
+     */
+    WORK_LINES = 32,
     LINE_BYTES = 64,
     MARGIN_NS = 2000 /* upper bound on the time for WORK_LINES lines when the memory is busy */
 };
