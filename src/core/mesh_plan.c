@@ -38,6 +38,8 @@ static const double tolerance_per_rtt = 0.03;
 /* Standard error of a burst of four, as a part of the mean excess of its exchanges, exponential
  * in both directions. */
 static const double scatter_per_excess = 0.1;
+/* What two clocks scatter that are compared by a counter. */
+static const double scatter_counter_ns = 0.5;
 /* Within the window, the delays of a path wander by this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
 
@@ -75,23 +77,29 @@ static int plan_sweeps(const struct mesh_wish *wish)
     return wish->sweeps ? (int)wish->sweeps : many;
 }
 
+/* The scatter of a burst. The noisiest process shows in the time of its exchanges: half of the
+ * excess in each direction, the smallest of four. */
+static double plan_scatter(const struct mesh_trial *trial)
+{
+    const double excess_ns = trial->exchange_s * 1e9 - trial->rtt_ns;
+    return excess_ns > trial->rtt_ns ? fmax(trial->scatter_ns, scatter_per_excess * excess_ns)
+                                     : trial->scatter_ns;
+}
+
 /*
  * Return how long the sweeps must be spread so that the error at the horizon is within the
  * tolerance. With bursts of standard error s, r rounds and K sweeps over T seconds, the error of a
  * drift is about s sqrt(2/r) sqrt(8/(K+1)) / T. Exchanges fill the window, so s falls as the root
  * of T. T thus grows as the 2/3rd power of the noise, and linearly with a path's wander, which does
- * not fall.
+ * not fall. Clocks that are compared by a counter need less time for what was asked, because no
+ * path is involved. If nothing was asked they get the usual time, which shows whether they walk.
  */
 static double plan_window(const struct mesh_wish *wish, const struct mesh_trial *trial, int sweeps)
 {
-    /* The noisiest process shows in the time of its exchanges: half of the excess in each
-     * direction, the smallest of four. */
-    const double excess_ns = trial->exchange_s * 1e9 - trial->rtt_ns;
-    const double scatter_ns = excess_ns > trial->rtt_ns
-                                  ? fmax(trial->scatter_ns, scatter_per_excess * excess_ns)
-                                  : trial->scatter_ns;
     const double usual = mesh_plan_usual_window(wish);
     const bool asked = wish->tolerance_s > 0.0;
+    const bool pathless = asked && trial->calibrated;
+    const double scatter_ns = pathless ? scatter_counter_ns : plan_scatter(trial);
     const double tolerance_ns = asked ? wish->tolerance_s * 1e9
                                       : fmax(tolerance_least_ns, tolerance_per_rtt * trial->rtt_ns);
     const double pairs = fmax((double)wish->factors, 2.0);
@@ -100,7 +108,7 @@ static double plan_window(const struct mesh_wish *wish, const struct mesh_trial 
     const double least = sweeps * wish->factors * EXCHANGES_GOOD * trial->exchange_s / busy_share;
     const double by_noise = pow(gain * scatter_ns, 2.0 / 3.0) * cbrt(least);
     const double by_wander = gain * wander_per_rtt * trial->rtt_ns;
-    const double needed = fmax(fmax(by_noise, least), asked ? by_wander : 0.0);
+    const double needed = fmax(fmax(by_noise, least), asked && !pathless ? by_wander : 0.0);
     return fmin(fmax(needed, asked ? window_least_s : usual), wish->limit_s);
 }
 

@@ -36,6 +36,7 @@ struct mesh_trial {
     double exchange_s; /* typical time of an exchange on the slowest process */
     double scatter_ns; /* typical scatter of offsets from half a trial burst */
     double rtt_ns;     /* the shortest round trip */
+    bool calibrated;   /* all processes share a counter, and compare their clocks by it */
 };
 
 struct mesh_plan {

@@ -33,6 +33,15 @@ bool ictusi_mesh_counter_shared(const struct mesh_counter *counter, int peer)
            counter->names[peer] == counter->names[counter->rank];
 }
 
+bool ictusi_mesh_counter_common(const struct mesh_counter *counter, int size)
+{
+    bool common = counter->names != NULL;
+    for (int i = 0; i < size && common; i++) {
+        common = ictusi_mesh_counter_shared(counter, i);
+    }
+    return common;
+}
+
 /* Read the clock, again if this was interrupted, and keep the best point. One that is unusable has
  * an infinite sigma. */
 static struct calibration_point mesh_counter_look(struct mesh_counter *counter,

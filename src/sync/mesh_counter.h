@@ -26,6 +26,9 @@ void ictusi_mesh_counter_close(struct mesh_counter *counter);
 /* Return whether this process and another one read the same counter. */
 bool ictusi_mesh_counter_shared(const struct mesh_counter *counter, int peer);
 
+/* Return whether all processes read the same counter. */
+bool ictusi_mesh_counter_common(const struct mesh_counter *counter, int size);
+
 /* What the meetings of two processes after a burst may take, and what they showed. */
 struct mesh_meetings {
     double budget_s;

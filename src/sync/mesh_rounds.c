@@ -206,6 +206,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
     if (err) {
         return err;
     }
+    trial.calibrated = ictusi_mesh_counter_common(&s->counter, s->size);
     if (PMPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }

@@ -6,6 +6,7 @@
 #include "clock/counter.h"
 #include "exchange/exchange.h"
 #include "sync/clock.h"
+#include "sync/mesh_counter.h"
 
 #include <ictus/clock.h>
 
@@ -311,6 +312,19 @@ static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
                                     "hca2:fitpoints=20,exchanges=10@" SKEWED,
                                     "netgauge:patience=20@" SKEWED};
 
+/* A single process that reads another counter, or none, is compared by messages. */
+static void a_counter_is_common_to_all_or_not(void)
+{
+    uint64_t names[] = {7, 7, 7};
+    const struct mesh_counter shared = {.rank = 1, .names = names};
+    const struct mesh_counter none = {.rank = 1};
+    CHECK(ictusi_mesh_counter_common(&shared, 3) && !ictusi_mesh_counter_common(&none, 3));
+    names[2] = 8;
+    CHECK(!ictusi_mesh_counter_common(&shared, 3) && ictusi_mesh_counter_common(&shared, 2));
+    names[1] = 0;
+    CHECK(!ictusi_mesh_counter_common(&shared, 2));
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -324,6 +338,7 @@ int main(int argc, char **argv)
     }
     a_stopped_process_is_no_step();
     a_shared_counter_replaces_paths();
+    a_counter_is_common_to_all_or_not();
     threads_synchronise_at_once();
     costs_are_as_published();
     mesh_costs_the_same_everywhere();
