@@ -243,6 +243,19 @@ static int plan_check_topology(const struct operation *operation,
     return err;
 }
 
+/* Requests and windows that are prepared once refer to one buffer and one root for good. */
+static int plan_check_prepared(const struct operation *operation,
+                               const struct ictus_bench_plan *plan, bool rooted,
+                               struct ictus_why *why)
+{
+    if (!operation->prepare || (plan->buffers <= 1 && !(rooted && plan->rotate_root))) {
+        return ICTUS_OK;
+    }
+    return ictus_because(why, ICTUS_ERR_ARG, "%s is bound to one %sbuffer, so %s be changed",
+                         operation->name, rooted ? "root and one " : "",
+                         rooted ? "neither can" : "it cannot");
+}
+
 int ictusi_plan_possible(const struct operation *operation, const struct ictus_bench_plan *plan,
                          struct ictus_why *why)
 {
@@ -263,13 +276,8 @@ int ictusi_plan_possible(const struct operation *operation, const struct ictus_b
         return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers are possible",
                              BUFFER_SETS_MAX);
     }
-    /* Requests and windows that are prepared once refer to one buffer and one root for good. */
-    if (operation->prepare && (plan->rotate_root || plan->buffers > 1)) {
-        return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s is bound to one root and one buffer, so neither can be rotated",
-                             operation->name);
-    }
-    int err = plan_check_types(operation, plan, why);
+    int err = plan_check_prepared(operation, plan, shape->rooted, why);
+    err = err ? err : plan_check_types(operation, plan, why);
     err = err ? err : plan_check_partitions(operation, plan, why);
     err = err ? err : plan_check_threads(operation, plan, why);
     return err ? err : plan_check_layout(operation, plan, why);

@@ -46,6 +46,8 @@ static void sizes_are_read(void)
     SIZES_ARE("8..32*2", 8, 16, 32);
     SIZES_ARE("1..3+1", 1, 2, 3);
     SIZES_ARE("0..100+25,7", 0, 25, 50, 75, 100, 7);
+    SIZES_ARE("16,8..64,8,24,24", 16, 8, 32, 64,
+              24); /* each once: two rows of a size look like two launches */
     SIZES_ARE("18446744073709551614..18446744073709551615+1", UINT64_MAX - 1, UINT64_MAX);
     SIZES_ARE("9223372036854775808..18446744073709551615", UINT64_C(1) << 63, UINT64_MAX);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -61,7 +63,10 @@ static void sizes_are_read(void)
     size_t count = 0;
     CHECK(sizes_read("sizes", "1..4096+1", &sizes, &count, &why) == ICTUS_OK && count == 4096);
     free(sizes);
-    CHECK(sizes_read("sizes", "1..4096+1,9", &sizes, &count, &why) == ICTUS_ERR_SPEC);
+    CHECK(sizes_read("sizes", "1..4096+1,9,1..9", &sizes, &count, &why) == ICTUS_OK &&
+          count == 4096);
+    free(sizes);
+    CHECK(sizes_read("sizes", "1..4096+1,0", &sizes, &count, &why) == ICTUS_ERR_SPEC);
     /* A long element is quoted by its beginning. */
     char piece[80], wanted[80];
     (void)snprintf(piece, sizeof piece, "%070d", 0);
@@ -139,6 +144,13 @@ static void words_are_taken(void)
     CHECK(word_list_read(&list, word_take_most, all, &why) == ICTUS_OK);
     CHECK_STR(all, "[a][bc][d]");
     all[0] = '\0';
+    list.text = "a,ab,b,a,ab,a";
+    CHECK(word_list_read(&list, word_take_most, all, &why) == ICTUS_OK);
+    CHECK_STR(all, "[a][ab][b]");
+    all[0] = '\0';
+    CHECK(word_list_read_all(&list, word_take_most, all, &why) == ICTUS_OK);
+    CHECK_STR(all, "[a][ab][b][a][ab][a]");
+    all[0] = '\0';
     list.text = "a,bad,d";
     CHECK(word_list_read(&list, word_take_most, all, &why) == ICTUS_ERR_UNKNOWN);
     CHECK_STR(all, "[a][bad]");
@@ -168,6 +180,9 @@ static void specifications_are_taken(void)
     CHECK(spec_list_add(&list, longest, &why) == ICTUS_ERR_SPEC);
     longest[SPEC_ITEM_MAX - 1] = '\0';
     CHECK(spec_list_add(&list, longest, &why) == ICTUS_OK && list.count == 4);
+    CHECK(spec_list_read(&list, "sync", "mesh,one:a=1,b=2,mesh,two", &why) == ICTUS_OK);
+    REQUIRE(list.count == 5);
+    CHECK_STR(list.items[4].text, "two");
     CHECK(spec_list_read(&list, "sync", ",a", &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, "--sync=,a: a part between commas is empty"));
     spec_list_free(&list);

@@ -209,7 +209,7 @@ static int bench_study_read_algorithms(struct bench_study *study, struct ictus_w
     if (!err && strcmp(list.text, "all") == 0) {
         return bench_study_add_all_algorithms(study, why);
     }
-    return err ? err : word_list_read(&list, bench_study_take_algorithm, &reading, why);
+    return err ? err : word_list_read_all(&list, bench_study_take_algorithm, &reading, why);
 }
 
 /* Each of the counts must do for named operations, one of them for all there are. */

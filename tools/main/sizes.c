@@ -3,6 +3,7 @@
 #include "main/sizes.h"
 
 #include <ictus/text.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,13 +55,28 @@ static uint64_t size_next(const struct range *range, uint64_t size)
     return size > UINT64_MAX / range->factor ? UINT64_MAX : size * range->factor;
 }
 
+static bool sizes_have(const uint64_t *sizes, size_t count, uint64_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sizes[i] == size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ranges may overlap: a size that is there already is not added again. */
 static int sizes_add_range(const struct range *range, uint64_t *sizes, size_t *count)
 {
+    const size_t before = *count;
     for (uint64_t size = range->low; size <= range->high; size = size_next(range, size)) {
-        if (*count == SIZES_MAX) {
+        const bool known = sizes_have(sizes, before, size);
+        if (!known && *count == SIZES_MAX) {
             return ICTUS_ERR_SPEC;
         }
-        sizes[(*count)++] = size;
+        if (!known) {
+            sizes[(*count)++] = size;
+        }
         if (size == UINT64_MAX) {
             break;
         }

@@ -13,8 +13,9 @@
 enum { SIZES_MAX = 4096 };
 
 /*
- * Read the list that an option gives. *out is allocated on success and belongs to the caller.
- * Errors: ICTUS_ERR_SPEC with the piece that is wrong, ICTUS_ERR_NOMEM.
+ * Read the list that an option gives, each size once, where it comes first. *out is allocated on
+ * success and belongs to the caller. Errors: ICTUS_ERR_SPEC with the piece that is wrong,
+ * ICTUS_ERR_NOMEM.
  */
 int sizes_read(const char *option, const char *text, uint64_t **out, size_t *count,
                struct ictus_why *why);

@@ -24,6 +24,16 @@ int spec_list_add(struct spec_list *list, const char *text, struct ictus_why *wh
     return ICTUS_OK;
 }
 
+static bool spec_list_has(const struct spec_list *list, const char *text)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int spec_list_read(struct spec_list *list, const char *option, const char *text,
                    struct ictus_why *why)
 {
@@ -32,7 +42,7 @@ int spec_list_read(struct spec_list *list, const char *option, const char *text,
     int err = ICTUS_OK;
     while (!err) {
         err = ictus_next_spec(&rest, piece, sizeof(piece));
-        if (!err) {
+        if (!err && !spec_list_has(list, piece)) {
             err = spec_list_add(list, piece, why);
         }
     }

@@ -18,7 +18,8 @@ struct spec_list {
     size_t count;
 };
 
-/* Append what a text names; option is for the reason. Errors: ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM. */
+/* Append what a text names, each specification once; option is for the reason. Errors:
+ * ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM. */
 int spec_list_read(struct spec_list *list, const char *option, const char *text,
                    struct ictus_why *why);
 

@@ -16,10 +16,15 @@ struct word_list {
 };
 
 /*
- * Call take for each word, in order, until one fails. Errors: ICTUS_ERR_SPEC where the list is too
+ * Call take for each word, in order, until one fails; a word that came before is not taken again.
+ * Errors: ICTUS_ERR_SPEC where the list is too
  * long or names nothing, and what take returns.
  */
 int word_list_read(const struct word_list *list, word_take *take, void *study,
                    struct ictus_why *why);
+
+/* The same where a word may name something else the next time. */
+int word_list_read_all(const struct word_list *list, word_take *take, void *study,
+                       struct ictus_why *why);
 
 #endif
