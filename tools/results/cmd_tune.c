@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus tune: the fastest algorithms among measurements, as the MPI library's tuning file. */
 #include "main/command.h"
+#include "main/member.h"
 #include "main/output.h"
 #include "main/progress.h"
 #include "main/shared_rows.h"
@@ -58,7 +59,7 @@ static const struct option_row rows[] = {
     ROW_END};
 
 enum {
-    OWN_LAUNCHES = 1000000, /* launch numbers that do not occur in merged files */
+    FILE_LAUNCHES = 1000000, /* more than one file holds */
     MOCKUP_BYTES = 400
 };
 
@@ -87,16 +88,22 @@ static int file_launch(struct reading *reading, const json_t *objects, int file)
     return (int)json_integer_value(json_object_get(reading->simulated, clock));
 }
 
-/* Each file is a launch of its own, unless it says which launches it holds. */
+/*
+ * Each header begins a launch, unless the objects say which one they belong to. Two files number
+ * their launches alike, and are not the same launches.
+ */
 static void tune_number_launches(json_t *objects, int file)
 {
     size_t i = 0;
     json_t *object = NULL;
+    json_int_t headers = 0;
     json_array_foreach(objects, i, object)
     {
-        if (!json_object_get(object, "launch")) {
-            (void)json_object_set_new(object, "launch", json_integer(OWN_LAUNCHES + file));
-        }
+        const json_t *known = json_object_get(object, "launch");
+        headers += strcmp(member_text(object, "type"), "header") == 0;
+        const json_int_t launch = json_is_integer(known) ? json_integer_value(known) : headers;
+        (void)json_object_set_new(object, "launch",
+                                  json_integer((json_int_t)FILE_LAUNCHES * file + launch));
     }
 }
 
