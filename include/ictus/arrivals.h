@@ -175,6 +175,23 @@ ICTUS_API const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_ar
  */
 ICTUS_API int ictus_arrival_operation(const char *arrival, char operation[ICTUS_ARRIVALS_TEXT]);
 
+/** The calls of an application that a replay stands for. */
+struct ictus_arrival_traced {
+    char operation[ICTUS_ARRIVALS_TEXT]; /**< its name in ictus bench; "": of a named shape */
+    uint64_t bytes;                      /**< size of a block */
+    int ranks;                           /**< number of processes */
+    double duration_s; /**< median from the last arrival to the last exit; NaN: not known, or the
+                            replay's offsets are others (scaled or drawn) */
+};
+
+/**
+ * Find out which calls a replay stands for, and how long they took. Reads the file. Local.
+ * @param arrival     as for ictus_arrival_operation()
+ * @param[out] traced of a named shape, and after an error, without an operation and a duration
+ * @return ICTUS_OK, ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM
+ */
+ICTUS_API int ictus_arrival_describe(const char *arrival, struct ictus_arrival_traced *traced);
+
 ICTUS_END
 
 #endif

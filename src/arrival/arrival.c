@@ -214,7 +214,12 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
                                          .scale = o->scale,
                                          .gap_ns = o->gap_s < 0 ? -1 : llround(o->gap_s * 1e9)};
         a->ranks = found->ranks;
-        (void)snprintf(a->operation, sizeof a->operation, "%s", found->operation);
+        a->traced.bytes = found->bytes;
+        a->traced.ranks = found->ranks;
+        if (o->scale == 1 && !o->draw && found->recorded > 0) {
+            a->traced.duration_s = found->duration_s;
+        }
+        (void)snprintf(a->traced.operation, sizeof a->traced.operation, "%s", found->operation);
         err = ictusi_replay_make(found, &part, &a->track, why);
     }
     ictus_arrivals_list_free(&list);
@@ -268,7 +273,7 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     struct spec spec;
     struct arrival_options o = {.scale = 1.0};
     char whole[SPEC_BYTES];
-    *a = (struct arrival){.shape = NULL, .rank = rank, .size = size};
+    *a = (struct arrival){.shape = NULL, .rank = rank, .size = size, .traced = {.duration_s = NAN}};
     int err = arrival_complete(text ? text : shapes[0].name, whole, sizeof whole, why);
     err = err ? err : ictusi_spec_split(whole, &spec, why);
     const bool file = !err && strcmp(spec.name, name_of_files) == 0;
@@ -293,12 +298,20 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     return ICTUS_OK;
 }
 
-int ictus_arrival_operation(const char *arrival, char operation[ICTUS_ARRIVALS_TEXT])
+int ictus_arrival_describe(const char *arrival, struct ictus_arrival_traced *traced)
 {
     struct arrival a;
     const int err = ictusi_arrival_init(&a, arrival, 0, 0, NULL);
-    (void)snprintf(operation, ICTUS_ARRIVALS_TEXT, "%s", err ? "" : a.operation);
+    *traced = err ? (struct ictus_arrival_traced){.duration_s = NAN} : a.traced;
     ictusi_arrival_fini(&a);
+    return err;
+}
+
+int ictus_arrival_operation(const char *arrival, char operation[ICTUS_ARRIVALS_TEXT])
+{
+    struct ictus_arrival_traced traced;
+    const int err = ictus_arrival_describe(arrival, &traced);
+    (void)snprintf(operation, ICTUS_ARRIVALS_TEXT, "%s", traced.operation);
     return err;
 }
 

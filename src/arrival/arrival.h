@@ -22,11 +22,11 @@ struct arrival {
     double spread_ns;
     int64_t odd; /* of a shape: the rank that differs from the others */
     uint64_t seed;
-    struct replay_track track;           /* from a file, by instance; owned */
-    int64_t gap_ns;                      /* of a shape: all compute this long before they arrive */
-    int64_t footprint;                   /* bytes that the computation touches */
-    int ranks;                           /* of a file: the number of ranks of the pattern; else 0 */
-    char operation[ICTUS_ARRIVALS_TEXT]; /* of a file: what it was recorded for; else "" */
+    struct replay_track track;          /* from a file, by instance; owned */
+    int64_t gap_ns;                     /* of a shape: all compute this long before they arrive */
+    int64_t footprint;                  /* bytes that the computation touches */
+    int ranks;                          /* of a file: the number of ranks of the pattern; else 0 */
+    struct ictus_arrival_traced traced; /* of a file: what it was recorded for */
 };
 
 /*

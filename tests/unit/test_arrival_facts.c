@@ -509,7 +509,7 @@ static void files_name_their_operation(void)
     CHECK(ictus_arrival_operation("file:path=", operation) == ICTUS_ERR_SPEC);
     REQUIRE(ictusi_arrival_init(&one, text, 2, 3, NULL) == ICTUS_OK);
     CHECK(one.ranks == 3 && ictusi_arrival_turn(&one, 0).delay_ns == 900);
-    CHECK_STR(one.operation, "allreduce");
+    CHECK_STR(one.traced.operation, "allreduce");
     ictusi_arrival_fini(&one);
     REQUIRE(ictusi_arrival_init(&one, text, 0, 1, NULL) == ICTUS_OK);
     CHECK(ictusi_arrival_turn(&one, 5).delay_ns == 0);

@@ -179,6 +179,39 @@ static void files_compute_for_their_gaps(const char *path)
     arrival_refused("late:gap=-1", 3, "gap");
 }
 
+/* A replay stands for the recorded calls, but not for their time if its offsets are others. */
+static void files_tell_how_long_calls_took(const char *path)
+{
+    static const struct {
+        const char *options;
+        bool known;
+    } cases[] = {{"", true}, {",gap=0", true}, {",scale=2", false}, {",draw=1", false}};
+    char spec[512];
+    struct ictus_arrival_traced traced;
+    write_file(path,
+               "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"operation\":\"allreduce\",\"bytes\":24,"
+               "\"ranks\":3,\"error_ns\":5,\"raw_durations_s\":[0.000005,0.000007],"
+               "\"raw_offsets_ns\":[[0,4000,1000],[2000,0,3000]]}\n");
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        (void)snprintf(spec, sizeof spec, "file:%s%s", path, cases[c].options);
+        CHECK(ictus_arrival_describe(spec, &traced) == ICTUS_OK);
+        CHECK_STR(traced.operation, "allreduce");
+        CHECK(traced.bytes == 24 && traced.ranks == 3);
+        CHECK(cases[c].known ? fabs(traced.duration_s - 6e-6) < 1e-15 : isnan(traced.duration_s));
+    }
+    CHECK(ictus_arrival_describe("late", &traced) == ICTUS_OK);
+    CHECK(!traced.operation[0] && isnan(traced.duration_s));
+    CHECK(ictus_arrival_describe("file:/nowhere", &traced) == ICTUS_ERR_SPEC);
+    CHECK(!traced.operation[0] && isnan(traced.duration_s));
+    /* A summary is drawn, and so are its offsets. */
+    write_file(
+        path,
+        "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":2,\"error_ns\":5,\"spread_ns\":900,"
+        "\"duration_s\":0.000005,\"mean_ns\":[0,800],\"sd_ns\":[0,100]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    CHECK(ictus_arrival_describe(spec, &traced) == ICTUS_OK && isnan(traced.duration_s));
+}
+
 /* The smallest and the largest allowed value of each number are accepted. */
 static void limits_are_inside(void)
 {
@@ -378,6 +411,7 @@ int main(void)
     files_are_checked(path);
     files_are_replayed(path);
     files_compute_for_their_gaps(path);
+    files_tell_how_long_calls_took(path);
     no_pattern_delays_nobody();
     shapes_compute_for_their_gap();
     operations_are_named();

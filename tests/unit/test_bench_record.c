@@ -173,7 +173,7 @@ static void plain_experiment_is_told(void)
     member_is(o, "messages", "null");
     member_is(o, "bandwidth_Bps", "null");
     member_is(o, "messages_per_s", "null");
-    static const char *const left_out[] = {"raw_s", "raw_ranks_s", "arrival_ranks"};
+    static const char *const left_out[] = {"raw_s", "raw_ranks_s", "arrival_ranks", "traced_s"};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
         member_is(o, left_out[i], NULL);
     }
@@ -378,6 +378,36 @@ static void raw_samples_are_told(void)
     CHECK(study.arrival_ranks == 7);
 }
 
+/*
+ * How long the application's calls took is told where they are replayed as they were, and nowhere
+ * else: not by other statistics, operations, sizes, processes or algorithms, or shapes.
+ */
+static void traced_calls_are_told(void)
+{
+    for (int other = 0; other < 8; other++) {
+        study_begin();
+        study.wanted[ICTUS_REDUCE_MAX] = other == 1;
+        study.wanted[ICTUS_REDUCE_EXIT] = other != 1;
+        result.arrival_ranks = other == 7 ? 0 : 2;
+        study.groups[0].processes = other == 2 ? 3 : 2;
+        study.traced = (struct ictus_arrival_traced){.bytes = experiment.bytes + (other == 3),
+                                                     .ranks = 2,
+                                                     .duration_s = other == 4 ? NAN : 4e-6};
+        (void)snprintf(study.traced.operation, sizeof study.traced.operation, "%s",
+                       other == 5 ? "barrier" : study.ops[experiment.op].name);
+        struct bench_experiment e = experiment;
+        e.algorithm = other == 6 ? 0 : -1;
+        for (int i = 0; i < MOST; i++) {
+            samples[i] = 3e-6;
+        }
+        CHECK(bench_study_write(&study, &e, &result, &trips) == ICTUS_OK);
+        REQUIRE(world.count == 1);
+        CHECK((json_object_get(world.put[0], "traced_s") != NULL) == (other == 0));
+        CHECK_NEAR(study.replayed, other ? 0 : 0.75, 1e-12);
+        CHECK(other || fabs(number(world.put[0], "traced_s") - 4e-6) < 1e-18);
+    }
+}
+
 /* A file that is continued: what it holds whole is not written again. */
 static void known_objects_are_left_out(void)
 {
@@ -436,6 +466,7 @@ int main(void)
     rates_are_told();
     warnings_are_given();
     raw_samples_are_told();
+    traced_calls_are_told();
     known_objects_are_left_out();
     columns_are_those_that_differ();
     world_end();

@@ -257,6 +257,23 @@ static void bench_record_set_rates(json_t *object, const struct bench_study *stu
                               known ? json_real(pairs * messages / s->median) : json_null());
 }
 
+/*
+ * Beside a replay of exactly what the application did, how long that took there. How far both are
+ * apart is as far as the other times under these arrivals may be from the application's.
+ */
+static void bench_record_set_traced(json_t *object, struct bench_study *study,
+                                    const struct bench_experiment *e, int reduction,
+                                    const struct ictus_summary *s)
+{
+    const struct ictus_arrival_traced *t = &study->traced;
+    if (reduction == ICTUS_REDUCE_EXIT && e->algorithm < 0 && e->bytes == t->bytes &&
+        study->groups[e->group].processes == t->ranks &&
+        strcmp(study->ops[e->op].name, t->operation) == 0 && t->duration_s > 0) {
+        (void)json_object_set_new(object, "traced_s", json_real(t->duration_s));
+        study->replayed = s->median / t->duration_s;
+    }
+}
+
 static json_t *record_measurement(struct bench_study *study, const struct bench_experiment *e,
                                   const struct ictus_bench_result *result, int reduction)
 {
@@ -282,6 +299,7 @@ static json_t *record_measurement(struct bench_study *study, const struct bench_
     study->arrival_ranks = result->arrival_ranks;
     if (result->arrival_ranks > 0) {
         (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
+        bench_record_set_traced(object, study, e, reduction, &s);
     }
     bench_record_set_rates(object, study, e, reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));

@@ -10,6 +10,7 @@
 #include "main/progress.h"
 #include "main/results.h"
 
+#include <ictus/arrivals.h>
 #include <ictus/bench.h>
 #include <ictus/result.h>
 #include <ictus/select.h>
@@ -121,10 +122,13 @@ struct bench_study {
     struct bench_proof *proofs;            /* ... and the proof of each, beside a selector */
     struct ictus_output *out;              /* rank 0 only */
     struct progress progress;
-    bool cut_short;        /* what is written now was interrupted */
-    int written;           /* objects, rank 0 */
-    int drifting;          /* of those, with samples that drift */
-    int arrival_ranks;     /* of the pattern of a file that was replayed; 0: of none */
+    bool cut_short;    /* what is written now was interrupted */
+    int written;       /* objects, rank 0 */
+    int drifting;      /* of those, with samples that drift */
+    int arrival_ranks; /* of the pattern of a file that was replayed; 0: of none */
+    /* The calls that the replay stands for, and its median's share in theirs; 0: not measured. */
+    struct ictus_arrival_traced traced;
+    double replayed;
     struct ictus_why said; /* of the last experiment left out */
     int left_out;          /* experiments without a result, of what was named */
     json_t *done;          /* --resume: identities of what the file held whole; rank 0 only */

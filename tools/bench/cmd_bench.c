@@ -16,6 +16,7 @@
 #include <ictus/arrivals.h>
 #include <ictus/text.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,10 +279,10 @@ static int bench_open_results(struct bench_study *study, struct ictus_why *why)
 /* A pattern belongs to one call of the application; other operations are called at other times. */
 static void bench_warn_of_arrival(const struct bench_study *study)
 {
-    char recorded[ICTUS_ARRIVALS_TEXT];
+    const char *recorded = study->traced.operation;
     const char *other = NULL;
     int others = 0;
-    if (ictus_arrival_operation(study->options->arrival, recorded) || !recorded[0]) {
+    if (!recorded[0]) {
         return;
     }
     for (int i = 0; i < study->op_count; i++) {
@@ -347,12 +348,23 @@ static void bench_note_arrival(const struct bench_study *study)
     } else {
         remark_print(stdout, "arrival %s", arrival);
     }
+    if (study->replayed > 0) {
+        remark_print(stdout,
+                     "%s of %" PRIu64
+                     " bytes took %.3f us (median) in the application, %.2f of that "
+                     "here; other times under these arrivals may be as far from the application's",
+                     study->traced.operation, study->traced.bytes, 1e6 * study->traced.duration_s,
+                     study->replayed);
+    }
 }
 
 static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = bench_build_groups(study, why);
     if (!err) {
+        if (command_rank() == 0) { /* who writes the results */
+            (void)ictus_arrival_describe(study->options->arrival, &study->traced);
+        }
         bench_warn_of_conditions(study);
     }
     if (!err) {
