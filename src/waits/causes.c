@@ -17,14 +17,6 @@ static double causes_seconds(const struct wait_results *r, double ticks)
     return ticks / (double)r->analysis->session.trace->layout.resolution;
 }
 
-static void causes_set_place(const struct wait_results *r, json_t *object, uint32_t location)
-{
-    const struct layout_location *l = &r->analysis->session.trace->layout.locations[location];
-    const json_int_t rank = l->process == LAYOUT_NONE ? -1 : (json_int_t)l->process;
-    (void)json_object_set_new(object, "rank", json_integer(rank));
-    (void)json_object_set_new(object, "location", json_integer((json_int_t)l->ref));
-}
-
 static void causes_set_site(const struct wait_results *r, json_t *object, uint32_t path)
 {
     char text[SITE_TEXT];
@@ -111,7 +103,7 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
     if (!object) {
         return ICTUS_ERR_NOMEM;
     }
-    causes_set_place(r, object, row->location);
+    ictusi_report_set_place(r, object, row->location);
     causes_set_site(r, object, row->path);
     if (leading && d->total_lanes[0] > 0) {
         (void)json_object_set_new(object, "first_draws", json_integer(causes_first_draws(d, row)));
@@ -133,6 +125,12 @@ static int delays_json(const struct wait_results *r, json_t *list)
     return err;
 }
 
+/* An end of an interval; nothing is known of one that was not computed. */
+static json_t *causes_bound(double share)
+{
+    return isfinite(share) ? json_real(share) : json_null();
+}
+
 /* share_low and share_high come from the error histories: see walk_lanes(). */
 static int causes_critical_locations_json(const struct wait_results *r, json_t *list)
 {
@@ -142,11 +140,12 @@ static int causes_critical_locations_json(const struct wait_results *r, json_t *
         if (c->by_location[l] <= 0) {
             continue;
         }
-        json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f}", "type", "critical-path", "of",
-                                   "rank", "time_s", causes_seconds(r, (double)c->by_location[l]),
-                                   "share", (double)c->by_location[l] / (double)c->length,
-                                   "share_low", c->low[l], "share_high", c->high[l]);
-        causes_set_place(r, object, l);
+        json_t *object =
+            json_pack("{s:s, s:s, s:f, s:f, s:o, s:o}", "type", "critical-path", "of", "rank",
+                      "time_s", causes_seconds(r, (double)c->by_location[l]), "share",
+                      (double)c->by_location[l] / (double)c->length, "share_low",
+                      causes_bound(c->low[l]), "share_high", causes_bound(c->high[l]));
+        ictusi_report_set_place(r, object, l);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     return err;

@@ -7,12 +7,13 @@
 
 #include "waits/sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
  * With more calls than this, the walks under error histories would take longer than everything
- * else.
+ * else, and are not made: shares then have no intervals.
  */
 enum { WALKED_MAX = 1 << 19, AS_READ = -1 };
 
@@ -197,7 +198,19 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
     return err;
 }
 
-/* Without error histories, both ends of the interval equal the recorded share. */
+/* Intervals where no history says another thing, or where they are unknown. */
+static void critical_tell_intervals(struct critical *c, const struct analysis *a, bool unknown)
+{
+    for (uint64_t l = 0; l < a->session.trace->layout.location_count && c->length > 0; l++) {
+        const double share = (double)c->by_location[l] / (double)c->length;
+        c->low[l] = c->high[l] = unknown ? NAN : share;
+    }
+}
+
+/*
+ * On one clock every history walks the same path. If the errors are unknown there are no histories,
+ * and nothing is known of the intervals.
+ */
 int ictusi_critical_find(struct critical *c, const struct times *times, struct ictus_why *why)
 {
     const struct analysis *a = times->analysis;
@@ -215,15 +228,13 @@ int ictusi_critical_find(struct critical *c, const struct times *times, struct i
     }
     struct walk w = {times, c, AS_READ, c->by_location, 0};
     err = walk_back(&w, why);
-    for (uint64_t l = 0; l < n && c->length > 0; l++) {
-        c->low[l] = c->high[l] = (double)c->by_location[l] / (double)c->length;
-    }
-    /*
-     * On one clock every history walks the same path, and if the errors are unknown there are no
-     * histories.
-     */
-    const bool open = a->histories.source == SIGMA_ARCHIVE || a->histories.source == SIGMA_MESSAGES;
-    return !err && open && w.steps < WALKED_MAX / LANES ? walk_lanes(c, times, why) : err;
+    const struct histories *h = &a->histories;
+    const bool exact =
+        h->source == SIGMA_ONE_CLOCK || (h->source == SIGMA_ARCHIVE && h->reach == 0);
+    const bool many = w.steps >= WALKED_MAX / LANES;
+    const bool unknown = !exact && (h->source == SIGMA_UNKNOWN || many);
+    critical_tell_intervals(c, a, unknown);
+    return !err && !exact && !unknown ? walk_lanes(c, times, why) : err;
 }
 
 void ictusi_critical_free(struct critical *c)

@@ -116,6 +116,31 @@ static json_int_t rank_of(const struct wait_results *r, uint32_t location)
     return process == LAYOUT_NONE ? -1 : (json_int_t)process;
 }
 
+/*
+ * The name of a location, or NULL for the one that stands for its process in communicators. Its
+ * number alone would tell a reader nothing: tracers count threads in the upper half of 64 bits.
+ */
+static json_t *report_thread(const struct wait_results *r, uint32_t location)
+{
+    const struct trace *trace = r->analysis->session.trace;
+    const struct layout_location *l = &trace->layout.locations[location];
+    const char *name = ictusi_archive_name(trace, &trace->locations, l->ref);
+    const bool first =
+        l->process != LAYOUT_NONE && trace->layout.processes[l->process].rank_location == location;
+    return first || !*name ? NULL : json_string(name);
+}
+
+void ictusi_report_set_place(const struct wait_results *r, json_t *object, uint32_t location)
+{
+    const struct layout_location *l = &r->analysis->session.trace->layout.locations[location];
+    json_t *thread = report_thread(r, location);
+    (void)json_object_set_new(object, "rank", json_integer(rank_of(r, location)));
+    (void)json_object_set_new(object, "location", json_integer((json_int_t)l->ref));
+    if (thread) {
+        (void)json_object_set_new(object, "thread", thread);
+    }
+}
+
 /* Sort the rows into an order that does not depend on how they came about. */
 static int report_by_key(const void *a, const void *b)
 {
@@ -159,11 +184,7 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
         (void)json_object_set_new(place, "site", json_string(text));
     }
     if (extent >= EXTENT_ALL) {
-        const struct trace *trace = r->analysis->session.trace;
-        (void)json_object_set_new(place, "rank", json_integer(rank_of(r, row->location)));
-        (void)json_object_set_new(
-            place, "location",
-            json_integer((json_int_t)trace->layout.locations[row->location].ref));
+        ictusi_report_set_place(r, place, row->location);
     }
     const bool done =
         object && json_object_update(object, place) == 0 && report_set_sum(r, object, sum);
@@ -278,16 +299,22 @@ static json_t *instance_json(const struct wait_results *r, const struct wait_ins
     const double sigma = ictusi_histories_sigma(&a->histories, waiter, c->enter, causer, k->enter);
     char text[PATH_TEXT];
     ictusi_paths_text(&a->paths, c->path, text, sizeof text);
-    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:f, s:f, s:o, s:I, s:I, s:s}", "type",
-                     "wait-instance", "state", ictusi_wait_state_name((enum wait_state)p->state),
-                     "rank", rank_of(r, waiter), "location", (json_int_t)locations[waiter].ref,
-                     "call", ictusi_paths_leaf(&a->paths, c->path), "site", text, "from_s",
-                     report_seconds(r, (double)(c->enter - a->calls.from)), "wait_s",
-                     report_seconds(r, (double)instance->ticks), "cause_s",
-                     report_seconds(r, (double)(k->enter - a->calls.from)), "sigma_s",
-                     isfinite(sigma) ? json_real(report_seconds(r, sigma)) : json_null(),
-                     "causer_rank", rank_of(r, causer), "causer", (json_int_t)locations[causer].ref,
-                     "causer_call", ictusi_paths_leaf(&a->paths, k->path));
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o, s:I, s:I, s:s}", "type",
+                  "wait-instance", "state", ictusi_wait_state_name((enum wait_state)p->state),
+                  "call", ictusi_paths_leaf(&a->paths, c->path), "site", text, "from_s",
+                  report_seconds(r, (double)(c->enter - a->calls.from)), "wait_s",
+                  report_seconds(r, (double)instance->ticks), "cause_s",
+                  report_seconds(r, (double)(k->enter - a->calls.from)), "sigma_s",
+                  isfinite(sigma) ? json_real(report_seconds(r, sigma)) : json_null(),
+                  "causer_rank", rank_of(r, causer), "causer", (json_int_t)locations[causer].ref,
+                  "causer_call", ictusi_paths_leaf(&a->paths, k->path));
+    json_t *thread = report_thread(r, causer);
+    ictusi_report_set_place(r, object, waiter);
+    if (thread) {
+        (void)json_object_set_new(object, "causer_thread", thread);
+    }
+    return object;
 }
 
 static int instances_json(const struct wait_results *r, json_t *list)

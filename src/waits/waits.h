@@ -20,6 +20,9 @@ struct wait_results {
     double rank_ticks; /* time of all locations together */
 };
 
+/* Say which rank and location an object is about, and by name which of the rank's threads. */
+void ictusi_report_set_place(const struct wait_results *results, json_t *object, uint32_t location);
+
 /* Append the causes of the waits and the critical path. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_causes_json(const struct wait_results *results, json_t *list);
 

@@ -332,11 +332,12 @@ def waits(rng, _options):
         yield {"type": "wait-instance", "state": state, "rank": i % 4, "location": i % 4, "call": site.rsplit("/", 1)[1], "site": site,
                "wait_s": wait / 10, "from_s": 0.1 * i, "cause_s": 0.1 * i + wait / 10, "sigma_s": 4e-7, "causer_rank": (i + 1) % 4,
                "causer": (i + 1) % 4, "causer_call": site.rsplit("/", 1)[1]}
-    for rank, location, share, low in ((2, 2, 0.7, 0.66), (0, 0, 0.2, 0.15), (2, 8589934594, 0.0001, 0.0)):
+    for rank, location, thread, share, low in ((2, 2, {}, 0.7, 0.66), (0, 0, {}, 0.2, 0.15),
+                                               (2, 8589934594, {"thread": "OMP thread 2"}, 0.0001, 0.0)):
         yield {"type": "wait-cause", "direct_s": share, "indirect_s": share / 3, "share": share, "share_low": low, "share_high": share + 0.03,
-               "rank": rank, "location": location, "call": "compute", "site": "main/solve/compute", "first_draws": 80 if location == 2 else 0, "draws": 80}
+               "rank": rank, "location": location, **thread, "call": "compute", "site": "main/solve/compute", "first_draws": 80 if location == 2 else 0, "draws": 80}
         yield {"type": "critical-path", "of": "rank", "time_s": 2 * share, "share": share, "share_low": low, "share_high": share + 0.03,
-               "rank": rank, "location": location}
+               "rank": rank, "location": location, **thread}
     yield {"type": "critical-path", "of": "program", "time_s": 2.0, "stretches": 2, "raw_stretches": [[2, 0.0, 1.4], [0, 1.4, 2.0]]}
     yield {"type": "critical-path", "of": "site", "time_s": 1.4, "share": 0.7, "imbalance_s": 0.5, "call": "compute", "site": "main/solve/compute"}
     yield {"type": "collective-site", "calls": 1000, "time_s": 1.4, "skew_s": 1.2, "transfer_s": 0.2, "skew_share": 0.86, "skew_low": 0.8,

@@ -90,7 +90,7 @@ class Result:
         self.must(time <= self.whole["wall_s"] * (1 + TOLERANCE) + 1e-8, "longer than the program", self.whole)
         for of in ("rank", "site"):
             rows = [r for r in path if r["of"] == of]
-            for row in (r for r in rows if "share_low" in r):
+            for row in (r for r in rows if r.get("share_low") is not None):
                 self.must(0 <= row["share_low"] <= row["share_high"] <= 1 + TOLERANCE, "no interval", row)
             self.must(all(r["time_s"] >= -1e-12 for r in rows), "negative", rows)
             # Time by call path is that of each location's own clock, whose rate may be off.

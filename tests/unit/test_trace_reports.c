@@ -237,7 +237,7 @@ static void reports_are_put(void)
     (void)snprintf(path, sizeof path, "%s/report", directory);
     put(TRACE_FORMAT_JSON, NULL, "[{'n': 1}, {'n': 2}]", lines);
     put(TRACE_FORMAT_TEXT, NULL, "[{'archive': 'a', 'sigma_source': 'unknown', 'kind': 'exact'}]",
-        "a: 0 ranks, 0 nodes, 0 s; clock ± unknown\n"
+        "a: 0 ranks, 0 nodes, 0 s (together 0 s); clock ± unknown\n"
         "waiting                        0 s  0.0 %             decidable 0.0 %\n"
         "The clocks' errors are not known: no messages go both ways between them, and\n"
         "the archive does not state the errors; 'ictus trace' records clocks with\n"
@@ -298,23 +298,24 @@ static const char blamed[] =
 static void waits_are_told_with_their_errors(void)
 {
     prints(waits_text_print, blamed,
-           "run: 2 ranks, 1 node, 0.5 s; clock ±1.96 us (95 %), from the messages\n"
+           "run: 2 ranks, 1 node, 0.5 s (together 2 s); clock ±1.96 us (95 %), from the\n"
+           "  messages\n"
            "waiting                      0.4 s  20.0 % ± 7.5      decidable 87.5 %\n"
            "  late sender               0.25 s  12.5 %          \n"
            "    in the wrong order      0.05 s  at most 3.5 %   \n"
            "  wait at barrier            0.1 s  ~5.0 % ± 2.5      a_fünction_o…/MPI_Barrier\n"
            "  wait at N×N               0.05 s  undecidable       MPI_Allreduce\n"
            "  late receiver, possibly: 0.02 s more\n"
-           "caused by                             direct   passed on  of waiting\n"
-           "  rank 1  y/z                          0.1 s       0.2 s   75.0 % ± 20.0\n"
-           "  rank 0  q                           0.01 s         0 s    1.0 % ± 0.0\n"
+           "caused by                                     direct   passed on  of waiting\n"
+           "  rank 1  y/z                                  0.1 s       0.2 s   75.0 % ± 20.0\n"
+           "  rank 0  q                                   0.01 s         0 s    1.0 %\n"
            "  The first of these is not certain to have caused most.\n"
            "  unattributed  0.1 s  (20.0 %)\n"
            "critical path: rank 1 60 % ± 40; 70 % in a/b, imb. 0.25 s\n"
            "collective                              time   skew        verdict\n"
            "  b                                      2 s   90 % ± 50   skew\n"
-           "  a                                      1 s    0 % ± 0    mixed\n"
-           "  c                                      1 s    0 % ± 0    transfer\n"
+           "  a                                      1 s    0 %        mixed\n"
+           "  c                                      1 s    0 %        transfer\n"
            "left out: 2 b, 3 c\n");
 }
 
@@ -325,7 +326,7 @@ static void unknown_clocks_are_told(void)
            " 'rank_time_s': 2, 'decidable': 0.875, 'sigma_source': 'unknown', 'wait_s': 0.4,"
            " 'wait_high_s': 0.5, 'kind': 'at-most'},"
            " {'type': 'wait-cause', 'rank': 1, 'site': 'z', 'share': 0.75}]",
-           "run: 2 ranks, 1 node, 0.5 s; clock ± unknown\n"
+           "run: 2 ranks, 1 node, 0.5 s (together 2 s); clock ± unknown\n"
            "waiting                      0.4 s  at most 25.0 %    decidable 87.5 %\n"
            "The clocks' errors are not known: no messages go both ways between them, and\n"
            "the archive does not state the errors; 'ictus trace' records clocks with\n"
@@ -354,7 +355,7 @@ static void largest_waits_are_told(void)
            " {'type': 'wait-cause', 'rank': 3, 'site': 'd'},"
            " {'type': 'critical-path', 'of': 'rank', 'rank': 0, 'share': 0.4},"
            " {'type': 'collective-site', 'site': 'e', 'time_s': 1, 'verdict': 'skew'}]",
-           "a: 1 rank, 2 nodes, 1 s; one clock\n"
+           "a: 1 rank, 2 nodes, 1 s (together 1 s); one clock\n"
            "waiting                        0 s  0.0 %             decidable 100.0 %\n"
            "  lock                         2 s  200.0 %           one\n"
            "  early scan                   1 s  100.0 %         \n"
@@ -362,13 +363,13 @@ static void largest_waits_are_told(void)
            "  late post                    1 s  100.0 %         \n"
            "  early wait                   1 s  100.0 %         \n"
            "  file collective              1 s  100.0 %         \n"
-           "caused by                             direct   passed on  of waiting\n"
-           "  rank 0  /a                             0 s         0 s    0.0 % ± 0.0\n"
-           "  rank 1  b                              0 s         0 s    0.0 % ± 0.0\n"
-           "  rank 2  c                              0 s         0 s    0.0 % ± 0.0\n"
+           "caused by                                     direct   passed on  of waiting\n"
+           "  rank 0  /a                                     0 s         0 s    0.0 %\n"
+           "  rank 1  b                                      0 s         0 s    0.0 %\n"
+           "  rank 2  c                                      0 s         0 s    0.0 %\n"
            "  unattributed  0.0003 s  (0.1 %)\n"
            "collective                              time   skew        verdict\n"
-           "  e                                      1 s    0 % ± 0    skew\n");
+           "  e                                      1 s    0 %        skew\n");
 }
 
 /* The first of two equal shares; a header that needs two lines; one that is left out. */
@@ -382,10 +383,10 @@ static void long_heads_are_broken(void)
            " {'type': 'critical-path', 'of': 'rank', 'rank': 5, 'share': 0.5},"
            " {'type': 'critical-path', 'of': 'rank', 'rank': 6, 'share': 0.5},"
            " {'type': 'critical-path', 'of': 'site', 'site': '/b/c', 'share': 1}]",
-           "a/directory/whose/name/is/long: 2 ranks, 2 nodes, 1 s; clock ±196 us (95 %),\n"
-           "  from the trace\n"
+           "a/directory/whose/name/is/long: 2 ranks, 2 nodes, 1 s (together 1 s); clock ±196\n"
+           "  us (95 %), from the trace\n"
            "waiting                        1 s  100.0 %           decidable 100.0 %\n"
-           "critical path: rank 5 50 % ± 0; 100 % in b/c, imb. 0 s\n"
+           "critical path: rank 5 50 %; 100 % in b/c, imb. 0 s\n"
            "left out: 1 calls\n");
 }
 

@@ -92,7 +92,21 @@ static void waits_text_put_padded(const char *name, int width)
     printf("%*s", waits_text_put_cut(name, width), "");
 }
 
-/* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
+/* How many decimals a share needs: one, or two for the smallest. */
+static int percent_decimals(double percent)
+{
+    return percent > 0 && percent < 0.095 ? 2 : 1;
+}
+
+/* A share that is too small for its decimals is not shown as nothing. */
+static void percent_write(char *cell, size_t size, double percent, const char *before)
+{
+    const bool tiny = percent > 0 && percent < 0.005;
+    (void)snprintf(cell, size, "%s%s%.*f %%", before, tiny ? "<" : "", percent_decimals(percent),
+                   tiny ? 0.01 : percent);
+}
+
+/* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all locations. */
 static void waits_text_put_share(const json_t *object, double rank_time)
 {
     const double percent = rank_time > 0 ? 100 / rank_time : 0; /* an archive without events */
@@ -103,13 +117,16 @@ static void waits_text_put_share(const json_t *object, double rank_time)
     char cell[40];
     if (json_is_null(json_object_get(object, "wait_high_s"))) {
         (void)snprintf(cell, sizeof cell, "undecidable");
-    } else if (strcmp(kind, "at-most") == 0) {
-        (void)snprintf(cell, sizeof cell, "at most %.1f %%", high);
-    } else if (strcmp(kind, "exact") == 0) {
-        (void)snprintf(cell, sizeof cell, "%.1f %%", share);
+    } else if (strcmp(kind, "at-most") == 0) { /* not more, and so not rounded down */
+        const double step = percent_decimals(high) == 2 ? 0.01 : 0.1;
+        percent_write(cell, sizeof cell, step * ceil(high / step - 1e-9), "at most ");
     } else {
-        (void)snprintf(cell, sizeof cell, "%s%.1f %% ± %.1f", strcmp(kind, "about") == 0 ? "~" : "",
-                       share, (high - low) / 2);
+        percent_write(cell, sizeof cell, share, strcmp(kind, "about") == 0 ? "~" : "");
+        if (strcmp(kind, "exact") != 0 && *cell != '<') {
+            const size_t used = strlen(cell);
+            (void)snprintf(cell + used, sizeof cell - used, " ± %.*f", percent_decimals(share),
+                           (high - low) / 2);
+        }
     }
     waits_text_put_padded(cell, SHARE_WIDTH);
 }
@@ -241,15 +258,23 @@ static void waits_text_print_head(const json_t *whole)
     if (strcmp(source, "unknown") == 0) {
         (void)snprintf(clock, sizeof clock, "clock ± unknown");
     } else if (strcmp(source, "one-clock") != 0) {
-        (void)snprintf(clock, sizeof clock, "clock ±%.3g us (95 %%), from the %s",
-                       1.96e-3 * text_number(whole, "clock_sigma_ns"), source);
+        const double error_us = 1.96e-3 * text_number(whole, "clock_sigma_ns");
+        (void)snprintf(clock, sizeof clock, "clock %s%.3g us (95 %%), from the %s",
+                       error_us < 0.001 ? "within ±" : "±", fmax(error_us, 0.001), source);
     }
     const double ranks = text_number(whole, "processes");
     const double nodes = text_number(whole, "nodes");
+    const double locations = text_number(whole, "locations");
+    char threads[40] = "";
+    if (locations > ranks) {
+        (void)snprintf(threads, sizeof threads, ", %.0f locations", locations);
+    }
     char head[1024];
-    (void)snprintf(head, sizeof head, "%.512s: %.0f rank%s, %.0f node%s, %.4g s; %s",
-                   member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", nodes,
-                   nodes == 1 ? "" : "s", text_number(whole, "wall_s"), clock);
+    (void)snprintf(head, sizeof head,
+                   "%.512s: %.0f rank%s%s, %.0f node%s, %.4g s (together %.4g s); %s",
+                   member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", threads, nodes,
+                   nodes == 1 ? "" : "s", text_number(whole, "wall_s"),
+                   text_number(whole, "rank_time_s"), clock);
     text_put_wrapped(head);
 }
 
@@ -266,18 +291,36 @@ static const json_t *waits_text_nth_of(const json_t *report, const char *type, s
     return NULL;
 }
 
-/* "rank 5  smooth", and the thread where it is not the process's first. */
+/* "rank 5", and the thread where it is not the process's first. */
+static void waits_text_write_place(const json_t *row, char *text, size_t size)
+{
+    const char *thread = member_text(row, "thread");
+    (void)snprintf(text, size, "rank %.0f%s%.24s", text_number(row, "rank"), *thread ? ", " : "",
+                   thread);
+}
+
+/* "rank 5  smooth". If there is too little room, the call gives way. */
 static void waits_text_put_cause(const json_t *row, int width)
 {
-    char name[80];
-    (void)snprintf(name, sizeof name, "rank %.0f  %s", text_number(row, "rank"),
-                   waits_text_short_site(member_text(row, "site")));
-    waits_text_put_padded(name, width);
+    char place[48];
+    waits_text_write_place(row, place, sizeof place);
+    printf("%s  ", place);
+    waits_text_put_padded(waits_text_short_site(member_text(row, "site")),
+                          width - text_table_width(place) - 2);
+}
+
+/* " ± 0.8" of a share, unless it is exact. */
+static void text_put_half(const json_t *row, const char *low, const char *high, int decimals)
+{
+    const double half = 50 * (text_number(row, high) - text_number(row, low));
+    if (half > 0) {
+        printf(" ± %.*f", decimals, half);
+    }
 }
 
 static void waits_text_print_causes(const json_t *report, const json_t *whole)
 {
-    enum { WIDTH = 34 };
+    enum { WIDTH = 42 };
     const double wait = text_number(whole, "wait_raw_s");
     for (size_t i = 0; i < CAUSES_SHOWN; i++) {
         const json_t *row = waits_text_nth_of(report, "wait-cause", i);
@@ -290,9 +333,10 @@ static void waits_text_print_causes(const json_t *report, const json_t *whole)
         }
         printf("  ");
         waits_text_put_cause(row, WIDTH - 2);
-        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f\n", text_number(row, "direct_s"),
-               text_number(row, "indirect_s"), 100 * text_number(row, "share"),
-               50 * (text_number(row, "share_high") - text_number(row, "share_low")));
+        printf("%8.3g s  %8.3g s  %5.1f %%", text_number(row, "direct_s"),
+               text_number(row, "indirect_s"), 100 * text_number(row, "share"));
+        text_put_half(row, "share_low", "share_high", 1);
+        printf("\n");
     }
     const json_t *first = waits_text_nth_of(report, "wait-cause", 0);
     if (first && text_number(first, "first_draws") < text_number(first, "draws")) {
@@ -325,11 +369,13 @@ static void waits_text_print_critical(const json_t *report)
     const json_t *rank = text_longest(report, "rank");
     const json_t *site = text_longest(report, "site");
     if (rank && site) {
-        printf("critical path: rank %.0f %.0f %% ± %.0f; %.0f %% in ", text_number(rank, "rank"),
-               100 * text_number(rank, "share"),
-               50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
-               100 * text_number(site, "share"));
-        (void)waits_text_put_cut(waits_text_short_site(member_text(site, "site")), 24);
+        char place[48];
+        waits_text_write_place(rank, place, sizeof place);
+        printf("critical path: %s %.0f %%", place, 100 * text_number(rank, "share"));
+        text_put_half(rank, "share_low", "share_high", 0);
+        printf("; %.0f %% in ", 100 * text_number(site, "share"));
+        (void)waits_text_put_cut(waits_text_short_site(member_text(site, "site")),
+                                 30 - text_table_width(place));
         printf(", imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
@@ -338,10 +384,14 @@ static void waits_text_print_site(const json_t *row)
 {
     printf("  ");
     waits_text_put_padded(waits_text_short_site(member_text(row, "site")), 32);
-    printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", text_number(row, "time_s"),
-           100 * text_number(row, "skew_share"),
-           50 * (text_number(row, "skew_high") - text_number(row, "skew_low")),
-           member_text(row, "verdict"));
+    printf("%8.3g s  %3.0f %%", text_number(row, "time_s"), 100 * text_number(row, "skew_share"));
+    const double half = 50 * (text_number(row, "skew_high") - text_number(row, "skew_low"));
+    if (half > 0) {
+        printf(" ± %-4.0f", half);
+    } else {
+        printf("%7s", "");
+    }
+    printf(" %s\n", member_text(row, "verdict"));
 }
 
 /* Collectives by the time that they took, the longest first. */
@@ -434,6 +484,30 @@ static void waits_text_print_together(const json_t *report)
     }
 }
 
+/* What an analysis leaves out, as it is counted, for one and for several. */
+static const struct {
+    const char *key, *one, *several;
+} left_words[] = {
+    {"unmatched_sends", "send without its receive", "sends without their receives"},
+    {"unmatched_receives", "receive without its send", "receives without their sends"},
+    {"incomplete_collectives", "incomplete collective", "incomplete collectives"},
+    {"muted_waits", "wait while recording was off", "waits while recording was off"},
+    {"calls_cut", "call that did not return", "calls that did not return"},
+    {"without_region", "event outside of any call", "events outside of any call"},
+    {"cyclic_waits", "wait in a circle", "waits in a circle"},
+};
+
+/* What a number of a key is called; the key itself if there is no word for it. */
+static const char *left_word(const char *key, json_int_t count)
+{
+    for (size_t i = 0; i < sizeof left_words / sizeof *left_words; i++) {
+        if (strcmp(left_words[i].key, key) == 0) {
+            return count == 1 ? left_words[i].one : left_words[i].several;
+        }
+    }
+    return key;
+}
+
 static void waits_print_left_out(const json_t *whole)
 {
     const json_t *left = json_object_get(whole, "left_out");
@@ -443,10 +517,11 @@ static void waits_print_left_out(const json_t *whole)
     size_t used = 0;
     json_object_foreach((json_t *)left, key, value)
     {
-        if (json_integer_value(value) > 0 && used < sizeof text) {
+        const json_int_t count = json_integer_value(value);
+        if (count > 0 && used < sizeof text) {
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%" JSON_INTEGER_FORMAT " %s",
-                                 used ? ", " : "left out: ", json_integer_value(value), key);
+                                 used ? ", " : "left out: ", count, left_word(key, count));
         }
     }
     text_put_wrapped(text);

@@ -26,9 +26,11 @@ const plusMinus = (row) => (Number.isFinite(row.wait_high_s)
 /** Whether some rank has several locations: its threads, or the streams of its GPU. */
 const hasThreads = (rows) => new Set(rows.map((r) => `${r.rank} ${r.location}`)).size > new Set(rows.map((r) => r.rank)).size;
 
-/** How to name who a row is about: by its rank, and by its location where a rank has several. */
+/** How to name who a row is about: by its rank, by its thread where a rank has several, and by its location where threads share a name. */
 function whoOf(rows) {
-    return hasThreads(rows) ? (r) => `rank ${r.rank} (location ${r.location})` : (r) => `rank ${r.rank}`;
+    const nameOf = (r) => `rank ${r.rank}${r.thread ? `, ${r.thread}` : ''}`;
+    const shared = new Set([...groupBy(rows, nameOf)].filter(([, list]) => hasThreads(list)).map(([name]) => name));
+    return (r) => (shared.has(nameOf(r)) ? `${nameOf(r)} (location ${r.location})` : nameOf(r));
 }
 
 const greyed = (certain) => (row, colours) =>
@@ -114,7 +116,7 @@ function shares({ title, note, rows, key, tip, csv, wide = false }) {
         title, note: `${note}${rows.length > shown.length ? ` The ${shown.length} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length, wide,
         option: (colours, width) => dotOption(colours, {
             rows: shown, largestFirst: true, key, y: (r) => r.share, low: (r) => r.share_low, high: (r) => r.share_high, yName: 'share (%)',
-            yFormat: (v) => format.percent(v), within: [0], look: greyed((r) => !(r.share_low <= 0)), tip }, width),
+            yFormat: (v) => format.percent(v), within: [0], look: greyed((r) => !Number.isFinite(r.share_low) || r.share_low > 0), tip }, width),
         csv: () => csv(rows),
     });
 }
@@ -170,7 +172,7 @@ function collectives(rows) {
 
 function tables(of) {
     const causers = of('wait-cause');
-    const place = hasThreads(causers) ? ['rank', 'location'] : ['rank'];
+    const place = !hasThreads(causers) ? ['rank'] : causers.some((r) => r.thread) ? ['rank', 'thread'] : ['rank', 'location'];
     const table = (name, rows, columns, muted) => (!rows.length ? null : new DataTable({ name, rows, columns, muted }).element);
     return [
         table('Collectives after the last arrival, and together', of('collective-together'),
