@@ -9,22 +9,16 @@
 #include "results/foreign.h"
 
 #include "main/values.h"
+#include "results/foreign_name.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { WORDS_MAX = 24, WORD_MAX = 63 };
-
-struct words {
-    char word[WORDS_MAX][WORD_MAX + 1];
-    int count;
-};
 
 /* What a column becomes. */
 enum meaning {
@@ -52,34 +46,15 @@ struct reading {
     char operation[WORD_MAX + 1];
     long processes;
     long datatype_size;
-    int refused; /* rows that failed the program's own validation */
+    long pairs;      /* of processes that share a bandwidth */
+    char window[16]; /* kind of a one-sided operation's window; "": not told */
+    int epoch_at;    /* where in its name the synchronisation belongs; 0: nowhere */
+    int refused;     /* rows that failed the program's own validation */
     struct column_meaning columns[WORDS_MAX];
     int column_count;
     bool skip_table; /* a table in which nothing is recognised */
     json_t *raw;     /* the ReproMPI experiment that rows are being added to; borrowed */
 };
-
-static void foreign_split(const char *line, struct words *words)
-{
-    words->count = 0;
-    while (words->count < WORDS_MAX) {
-        line += strspn(line, " \t\r\n");
-        const size_t length = strcspn(line, " \t\r\n");
-        if (length == 0) {
-            break;
-        }
-        (void)snprintf(words->word[words->count++], WORD_MAX + 1, "%.*s", (int)length, line);
-        line += length;
-    }
-}
-
-static bool foreign_is_listed(const char *const *names, const char *word)
-{
-    while (*names && strcmp(*names, word) != 0) {
-        names++;
-    }
-    return *names != NULL;
-}
 
 /* Titles of OSU have spaces: a title ends with a unit in brackets, or is one of those without. */
 static void foreign_split_osu_titles(const char *line, struct words *titles)
@@ -88,12 +63,12 @@ static void foreign_split_osu_titles(const char *line, struct words *titles)
                                          "MB/s", "Messages/s", NULL};
     struct words words;
     char title[WORD_MAX + 1] = "";
-    foreign_split(line + strspn(line, "# "), &words);
+    foreign_name_split(line + strspn(line, "# "), &words);
     titles->count = 0;
     for (int i = 0; i < words.count; i++) {
         const size_t used = strlen(title);
         (void)snprintf(title + used, sizeof(title) - used, "%s%s", used ? " " : "", words.word[i]);
-        if (strchr(words.word[i], ')') || foreign_is_listed(single, title)) {
+        if (strchr(words.word[i], ')') || foreign_name_is_listed(single, title)) {
             (void)snprintf(titles->word[titles->count++], WORD_MAX + 1, "%s", title);
             title[0] = '\0';
         }
@@ -163,80 +138,49 @@ static void foreign_begin_table(struct reading *reading, const struct words *tit
     reading->raw = NULL;
 }
 
-/* In lower case, without hyphens. */
-static void plain_word(const char *word, char *plain)
-{
-    size_t length = 0;
-    for (const char *c = word; *c; c++) {
-        if (*c != '-') {
-            /* In parentheses it is the function, not the macro of <ctype.h>. */
-            plain[length++] = (char)(tolower)((unsigned char)*c);
-        }
-    }
-    plain[length] = '\0';
-}
-
-/* A word of a title as part of an operation's name, after what is there already. */
-static const char *part_of_name(const char *word, bool first)
-{
-    static const char *const marks[] = {"personalized", "persistent", "nonblocking", NULL};
-    if (foreign_is_listed(marks, word) || (!first && strcmp(word, "exchange") == 0)) {
-        return "";
-    }
-    return strcmp(word, "neighborhood") == 0 ? "neighbor_" : word;
-}
-
-/*
- * "All-to-All Personalized Exchange", "Non-blocking Allreduce", "Persistent Bcast" and
- * "Ibcast_pure" become alltoall, iallreduce, bcast_init and ibcast.
- */
-static void foreign_normalise(const char *name, char *operation)
-{
-    struct words words;
-    size_t used = 0;
-    bool nonblocking = false;
-    bool persistent = false;
-    char plain[WORD_MAX + 1] = "";
-    foreign_split(name, &words);
-    for (int w = 0; w < words.count; w++) {
-        char word[WORD_MAX + 1];
-        plain_word(words.word[w], word);
-        nonblocking = nonblocking || strcmp(word, "nonblocking") == 0;
-        persistent = persistent || strcmp(word, "persistent") == 0;
-        if (used < sizeof(plain)) {
-            used += (size_t)snprintf(plain + used, sizeof(plain) - used, "%s",
-                                     part_of_name(word, used == 0));
-        }
-    }
-    char *pure = strstr(plain, "_pure");
-    if (pure) {
-        *pure = '\0';
-    }
-    const char *last = strcmp(plain, "broadcast") == 0                ? "bcast"
-                       : strcmp(plain, "bidirectionalbandwidth") == 0 ? "bibandwidth"
-                                                                      : plain;
-    (void)snprintf(operation, WORD_MAX + 1, "%s%.57s%s", nonblocking ? "i" : "",
-                   last[0] ? last : "pingpong", persistent ? "_init" : "");
-}
-
 /* "# OSU MPI <name> Latency Test v7.5" */
 static bool foreign_take_osu_title(struct reading *reading, const char *line)
 {
     static const char begin[] = "# OSU MPI";
-    const char *end = NULL;
-    char name[WORD_MAX + 1];
+    char name[2 * WORD_MAX];
     if (strncmp(line, begin, strlen(begin)) != 0) {
         return false;
     }
     const char *from = line + strlen(begin);
-    end = strstr(from, " Latency");
-    end = end ? end : strstr(from, " Test");
+    const char *end = strstr(from, " Test");
     (void)snprintf(name, sizeof(name), "%.*s", end ? (int)(end - from) : 0, from);
-    foreign_normalise(name, reading->operation);
+    reading->epoch_at = foreign_name_osu(name, reading->operation);
     reading->program = "OSU micro-benchmarks";
     reading->processes = 0;
+    reading->pairs = 1;
+    reading->window[0] = '\0';
     reading->skip_table = true; /* until titles come */
     return true;
+}
+
+/* What OSU says of a table between its title and its columns, and what osu_init prints. */
+static bool foreign_take_osu_remark(struct reading *reading, const char *line)
+{
+    static const char window[] = "# Window creation: MPI_Win_";
+    static const char epoch[] = "# Synchronization: MPI_Win_";
+    static const char pairs[] = "# [ pairs: ";
+    if (strncmp(line, window, strlen(window)) == 0) {
+        const char *kind = line + strlen(window);
+        (void)snprintf(reading->window, sizeof(reading->window), "%.*s",
+                       (int)strcspn(kind, " \t\r\n"), kind);
+        return true;
+    }
+    if (strncmp(line, epoch, strlen(epoch)) == 0) {
+        foreign_name_set_epoch(line + strlen(epoch), &reading->epoch_at, reading->operation);
+        return true;
+    }
+    if (strncmp(line, pairs, strlen(pairs)) == 0) {
+        const long count = strtol(line + strlen(pairs), NULL, 10);
+        reading->pairs = count > 0 ? count : 1;
+        reading->processes = 2 * reading->pairs;
+        return true;
+    }
+    return false;
 }
 
 static bool foreign_take_imb_title(struct reading *reading, const char *line)
@@ -245,7 +189,7 @@ static bool foreign_take_imb_title(struct reading *reading, const char *line)
     const char *processes = strstr(line, "#processes = ");
     const char *mode = strstr(line, "MODE: ");
     if (strncmp(line, begin, strlen(begin)) == 0) {
-        foreign_normalise(line + strlen(begin), reading->operation);
+        foreign_name_normalise(line + strlen(begin), reading->operation);
         reading->program = "Intel MPI benchmarks";
         reading->skip_table = true;
         return true;
@@ -257,7 +201,7 @@ static bool foreign_take_imb_title(struct reading *reading, const char *line)
     if (mode && line[0] == '#') { /* of one-sided operations: each has a table for itself */
         char name[2 * WORD_MAX];
         (void)snprintf(name, sizeof(name), "%s_%s", reading->operation, mode + strlen("MODE: "));
-        foreign_normalise(name, reading->operation);
+        foreign_name_normalise(name, reading->operation);
         return true;
     }
     return false;
@@ -282,7 +226,7 @@ static bool foreign_take_setting(struct reading *reading, const char *line)
 static bool foreign_take_titles(struct reading *reading, const char *line)
 {
     struct words words;
-    foreign_split(line, &words);
+    foreign_name_split(line, &words);
     const char *first = words.count > 0 ? words.word[0] : "";
     if (strcmp(first, "#bytes") == 0 || strcmp(first, "#repetitions") == 0 ||
         (strcmp(first, "test") == 0 && words.count >= 4)) {
@@ -310,12 +254,14 @@ struct row {
 /* Beyond this, a double cannot represent every integer. */
 static const double most = 9007199254740992.0;
 
-/* The time of a message, or of one each way where both directions are counted. */
-static void foreign_add_rate(struct row *row, const struct column_meaning *column, double value)
+/* The time of a message, or of one each way where both directions are counted, of each pair. */
+static void foreign_add_rate(const struct reading *reading, struct row *row,
+                             const struct column_meaning *column, double value)
 {
-    const double ways = strcmp(row->operation, "bibandwidth") == 0 ? 2.0 : 1.0;
-    (void)json_object_set_new(row->statistics, column->member,
-                              json_real(ways * row->size / (value * column->unit)));
+    const double ways = strstr(row->operation, "bibandwidth") ? 2.0 : 1.0;
+    (void)json_object_set_new(
+        row->statistics, column->member,
+        json_real(ways * (double)reading->pairs * row->size / (value * column->unit)));
     (void)json_object_set_new(row->statistics, "messages", json_integer(1));
 }
 
@@ -324,7 +270,7 @@ static bool foreign_take_cell(const struct reading *reading, const struct column
 {
     double value = 0.0;
     if (column->meaning == TEST) {
-        foreign_normalise(strncmp(word, "MPI_", 4) == 0 ? word + 4 : word, row->operation);
+        foreign_name_normalise(strncmp(word, "MPI_", 4) == 0 ? word + 4 : word, row->operation);
         return true;
     }
     if (ictus_parse_real(word, &value)) { /* "nan" among other statistics is one less */
@@ -345,7 +291,7 @@ static bool foreign_take_cell(const struct reading *reading, const struct column
     } else if (column->meaning == STATISTIC) {
         (void)json_object_set_new(row->statistics, column->member, json_real(value * column->unit));
     } else if (column->meaning == RATE) {
-        foreign_add_rate(row, column, value);
+        foreign_add_rate(reading, row, column, value);
     }
     return true;
 }
@@ -357,6 +303,9 @@ static json_t *foreign_new_measurement(const struct reading *reading, const stru
                                row->operation, "bytes", (json_int_t)(row->sized ? row->size : 0));
     if (reading->processes > 0) {
         (void)json_object_set_new(object, "processes", json_integer(reading->processes));
+    }
+    if (reading->window[0]) {
+        (void)json_object_set_new(object, "window", ictus_result_text(reading->window));
     }
     return object;
 }
@@ -411,7 +360,7 @@ static int foreign_take_row(struct reading *reading, const char *line)
     struct row row = {.statistics = json_object()};
     bool sampled = false;
     int err = ICTUS_OK;
-    foreign_split(line, &words);
+    foreign_name_split(line, &words);
     bool good = words.count >= reading->column_count && words.count > 0;
     (void)snprintf(row.operation, sizeof(row.operation), "%s", reading->operation);
     for (int i = 0; i < reading->column_count && good; i++) {
@@ -431,11 +380,35 @@ static int foreign_take_row(struct reading *reading, const char *line)
     return err;
 }
 
+/* "nprocs: 2, min: 444 ms, max: 478 ms, avg: 461 ms", which is all that osu_init prints. */
+static int foreign_take_init(struct reading *reading, const char *line)
+{
+    long processes = 0;
+    double time[3] = {0, 0, 0};
+    /* NOLINTNEXTLINE(cert-err34-c): what cannot be converted leaves 0, which is refused */
+    if (sscanf(line, "nprocs: %ld, min: %lf ms, max: %lf ms, avg: %lf ms", &processes, &time[0],
+               &time[1], &time[2]) != 4 ||
+        !(processes > 0 && time[0] > 0 && time[1] > 0 && time[2] > 0)) {
+        return ICTUS_OK;
+    }
+    struct row row = {.statistics = json_pack("{s:f, s:f, s:f}", "min_s", 1e-3 * time[0], "max_s",
+                                              1e-3 * time[1], "mean_s", 1e-3 * time[2])};
+    (void)snprintf(row.operation, sizeof(row.operation), "%s", reading->operation);
+    reading->processes = processes;
+    const int err = foreign_add_statistics(reading, &row);
+    json_decref(row.statistics);
+    return err;
+}
+
 static int foreign_take_line(struct reading *reading, const char *line)
 {
-    if (foreign_take_osu_title(reading, line) || foreign_take_imb_title(reading, line) ||
-        foreign_take_setting(reading, line) || foreign_take_titles(reading, line)) {
+    if (foreign_take_osu_title(reading, line) || foreign_take_osu_remark(reading, line) ||
+        foreign_take_imb_title(reading, line) || foreign_take_setting(reading, line) ||
+        foreign_take_titles(reading, line)) {
         return ICTUS_OK;
+    }
+    if (strcmp(reading->operation, "init") == 0) {
+        return foreign_take_init(reading, line);
     }
     if (line[0] == '#' || reading->skip_table || reading->column_count == 0) {
         return ICTUS_OK;
@@ -506,7 +479,7 @@ static int foreign_explain_nothing(const struct reading *reading, const char *pa
 
 int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
 {
-    struct reading reading = {.objects = json_array()};
+    struct reading reading = {.objects = json_array(), .pairs = 1};
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "re");
