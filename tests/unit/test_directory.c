@@ -40,6 +40,15 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
+static unsigned mode_of(const char *name)
+{
+    char path[CHECK_PATH + 128];
+    struct stat st = {.st_mode = 0};
+    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    CHECK(stat(path, &st) == 0);
+    return st.st_mode & 0777;
+}
+
 static bool all_there(const char *const *names)
 {
     bool all = true;
@@ -92,9 +101,10 @@ static void directories_have_one_owner(void)
 {
     struct ictus_why why = {""};
     root_begin();
+    (void)umask(0027);
     const struct trace_settings first = settings_for("a/b/trace", false);
     CHECK(ictusi_directory_make(&first, &why) == ICTUS_OK);
-    CHECK(is_there("a/b/trace/raw"));
+    CHECK(mode_of("a") == 0750 && mode_of("a/b/trace") == 0750 && mode_of("a/b/trace/raw") == 0750);
     CHECK(ictusi_directory_make(&first, &why) == ICTUS_ERR_EXISTS);
     CHECK(strstr(why.text, "raw files of another run"));
     const struct trace_settings second = settings_for("second", false);
@@ -203,6 +213,7 @@ static void scratch_is_pointed_to(void)
     ictusi_directory_raw_find(trace, NULL, path, sizeof(path));
     (void)snprintf(wanted, sizeof(wanted), "%s/raw", trace);
     CHECK_STR(path, wanted);
+    path[0] = '\0';
     CHECK(ictusi_directory_raw(&s, path, sizeof(path), &why) == ICTUS_OK);
     CHECK_STR(path, wanted);
     CHECK(rmdir(path) == 0);

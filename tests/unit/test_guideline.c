@@ -58,6 +58,8 @@ static void truth_is_found(void)
         const struct turns_verdict *v = &slower.verdict;
         CHECK(slower.state == GUIDELINE_VIOLATED);
         CHECK_NEAR(v->factor, 1.3, 0.06);
+        CHECK(slower.median_s > 1e-6 * 1.3 && slower.median_s < 3 * 1.2e-6 * 1.3);
+        CHECK_NEAR(slower.median_s / slower.against_s, 1.3, 0.3);
         CHECK(v->low <= v->factor && v->factor <= v->high);
         CHECK(slower.p_adjusted < 0.05 && slower.ratio.rounds == ROUNDS);
         const struct guideline_result faster = compare(0.7, seed, &limits);
@@ -258,8 +260,30 @@ static void findings_stay(void)
     CHECK(judge_after(1.02, TURNS_SLOWER) == GUIDELINE_HOLDS);
 }
 
+/* Of many comparisons each must be the surer, so that none of all is called a violation by chance:
+ * what is sure enough alone is not among a hundred. */
+static void comparisons_are_counted(void)
+{
+    double logs[] = {0.2, 0.21, 0.19, 0.3, 0.1};
+    double errors[] = {0.01, 0.01, 0.01, 0.01, 0.01};
+    const struct turns_launches all = {logs, errors, 5, 0.12};
+    struct guideline_limits some = {0.05, 0.05, 1, 0.12, TURNS_UNKNOWN};
+    struct guideline_result alone, among;
+    guideline_judge(&all, &some, &alone);
+    CHECK(alone.launches == 5 && alone.state == GUIDELINE_VIOLATED);
+    CHECK(alone.p_adjusted == alone.verdict.p);
+    some.comparisons = 100;
+    guideline_judge(&all, &some, &among);
+    CHECK(among.verdict.p == alone.verdict.p && among.state == GUIDELINE_OPEN);
+    CHECK_NEAR(among.p_adjusted, 100 * alone.verdict.p, 1e-12);
+    some.comparisons = 1e6;
+    guideline_judge(&all, &some, &among);
+    CHECK(among.p_adjusted == 1.0);
+}
+
 int main(void)
 {
+    comparisons_are_counted();
     truth_is_found();
     chance_is_told();
     launches_are_judged();

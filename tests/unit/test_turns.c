@@ -156,8 +156,145 @@ static void again_is_a_probability(void)
     CHECK(turns_again(&verdict, 1.0) == 1 && turns_again(&verdict, 2.0) == 0);
 }
 
+/* The probability of lying between -t and t, by Simpson's rule; 0 degrees of freedom: normal. */
+static double within(double t, size_t freedom)
+{
+    enum { PARTS = 4000 };
+    const double v = (double)freedom;
+    const double scale =
+        freedom ? exp(lgamma((v + 1) / 2) - lgamma(v / 2)) / sqrt(v * M_PI) : 1 / sqrt(2 * M_PI);
+    double sum = 0;
+    for (int i = 0; i <= PARTS; i++) {
+        const double x = t * i / PARTS;
+        const double weight = i == 0 || i == PARTS ? 1 : i % 2 ? 4 : 2;
+        sum += weight * scale * (freedom ? pow(1 + x * x / v, -(v + 1) / 2) : exp(-x * x / 2));
+    }
+    return 2 * sum * t / PARTS / 3;
+}
+
+static void verdict_is(const struct turns_launches *all, enum turns_before before)
+{
+    static const double shares[] = {
+        [TURNS_UNKNOWN] = 1, [TURNS_NOT_SLOWER] = 1.5, [TURNS_SLOWER] = 0.5};
+    const double n = (double)all->n;
+    const bool known = all->n >= 5;
+    double mean = 0, square = 0, errors = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        mean += all->logs[i] / n;
+        errors += all->errors[i] * all->errors[i];
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        square += pow(all->logs[i] - mean, 2);
+    }
+    const double own = all->n > 1 ? sqrt(square / (n - 1)) : 0;
+    const double spread = known ? own : fmax(own, ASSUMED);
+    const double error =
+        shares[before] * sqrt(spread * spread / n + (known ? 0 : errors / (n * n)));
+    struct turns_verdict v;
+    turns_judge_after(all, before, &v);
+    CHECK(v.freedom == (known ? all->n - 1 : 0) && !v.known == !known);
+    CHECK_NEAR(log(v.factor), mean, 1e-12);
+    CHECK_NEAR(v.spread, spread, 1e-12);
+    CHECK_NEAR(v.error, error, 1e-12);
+    CHECK_NEAR(log(v.low) + log(v.high), 2 * mean, 1e-9);
+    CHECK_NEAR(within((log(v.high) - mean) / error, v.freedom), 0.95, 1e-6);
+    const double beyond = (1 - within(fabs(mean) / error, v.freedom)) / 2;
+    CHECK_NEAR(v.p, mean > 0 ? beyond : 1 - beyond, 1e-7);
+}
+
+/* By Student's distribution where launches show how they differ, and else by what is assumed. */
+static void verdicts_are_students(void)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 5, 7);
+    for (size_t n = 1; n <= LAUNCHES_MOST; n++) {
+        for (int i = 0; i < 6; i++) {
+            double logs[LAUNCHES_MOST];
+            double errors[LAUNCHES_MOST];
+            const struct turns_launches all = {logs, errors, n, ASSUMED};
+            for (size_t k = 0; k < n; k++) {
+                logs[k] = 0.02 * (i - 3) + 0.1 * ictusi_random_normal(&rng);
+                errors[k] = 0.01 * (1 + (double)k);
+            }
+            verdict_is(&all, (enum turns_before)(i % 3));
+        }
+    }
+}
+
+/* Equal launches leave no doubt. */
+static void equal_launches_are_certain(void)
+{
+    double logs[] = {0.1, 0.1, 0.1, 0.1, 0.1};
+    double errors[] = {1, 1, 1, 1, 1};
+    struct turns_verdict v;
+    for (int sign = -1; sign <= 1; sign++) {
+        for (int i = 0; i < 5; i++) {
+            logs[i] = 0.125 * sign;
+        }
+        turns_judge(&(struct turns_launches){logs, errors, 5, ASSUMED}, &v);
+        CHECK(v.p == (sign > 0 ? 0 : 1) && v.error == 0 && v.low == v.high);
+    }
+}
+
+/* Rounds of one sample each: the error of their median is that of its interval by ranks, widened by
+ * the correlation of neighbours. Of 9 rounds, the second and eighth in order enclose it with a
+ * probability of 1 - 2 (1 + 9) / 512, of 6 all of them with 1 - 2 / 64. */
+static void ratios_are_medians(void)
+{
+    static const struct {
+        double logs[9], factor, low, high, covered, correlation;
+        int rounds;
+    } cases[] = {
+        {{0.3, -0.2, 0.1, -0.4, 0.5, -0.1, 0.2, -0.3, 0}, 0, -0.3, 0.3, 1 - 20.0 / 512, 0, 9},
+        {{-0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.4}, 0, -0.3, 0.3, 1 - 20.0 / 512, 2.0 / 3, 9},
+        {{-0.2, -0.1, 0.1, 0.3, 0.4, 0.5}, 0.2, -0.2, 0.5, 1 - 2.0 / 64, 0, 6}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct turns one, other;
+        struct turns_ratio ratio;
+        REQUIRE(!turns_init(&one) && !turns_init(&other));
+        for (int i = 0; i < cases[c].rounds; i++) {
+            const double mine = 3e-6 * exp(cases[c].logs[i]), theirs = 3e-6;
+            REQUIRE(!turns_add(&one, &mine, 1) && !turns_add(&other, &theirs, 1));
+        }
+        CHECK(!turns_compare(&one, &other, &ratio));
+        CHECK(ratio.rounds == (size_t)cases[c].rounds);
+        CHECK_NEAR(log(ratio.factor), cases[c].factor, 1e-9);
+        const double r = cases[c].correlation;
+        const double half = (cases[c].high - cases[c].low) / 2 * sqrt((1 + r) / (1 - r));
+        CHECK_NEAR(within(half / ratio.error, 0), cases[c].covered, 1e-6);
+        turns_fini(&one);
+        turns_fini(&other);
+    }
+}
+
+/* There is room for so many rounds, whatever they hold, and their ends are told. */
+static void rounds_have_ends(void)
+{
+    struct turns all;
+    size_t n = 0;
+    double values[7];
+    REQUIRE(!turns_init(&all));
+    for (int round = 0; round < TURNS_ROUNDS_MAX; round++) {
+        const size_t count = (size_t)round % 8;
+        for (size_t i = 0; i < count; i++) {
+            values[i] = round + 0.125 * (double)i;
+        }
+        REQUIRE(!turns_add(&all, values, count));
+        n += count;
+        CHECK(all.ends[round] == n && all.n == n && all.rounds == (size_t)round + 1);
+        CHECK(all.medians[round] == (count ? round + 0.125 * (double)(count - 1) / 2 : 0));
+        CHECK(n == 0 || all.values[n - 1] == round + 0.125 * (double)(count - 1) || count == 0);
+    }
+    CHECK(turns_add(&all, values, 1) != 0 && all.n == n);
+    turns_fini(&all);
+}
+
 int main(void)
 {
+    verdicts_are_students();
+    equal_launches_are_certain();
+    ratios_are_medians();
+    rounds_have_ends();
     again_is_a_probability();
     clear_cases_are_found();
     verdicts_repeat();
