@@ -181,8 +181,39 @@ static int output_whole_lines(int fd, off_t *length)
     return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-/* Open an existing file to append to it. It must be a valid result file. A last line that a
- * killed run left incomplete is cut off. */
+/* Whether the file has a whole object behind its last newline, which only the newline is missing.
+ */
+static bool output_lacks_newline(int fd, off_t from)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    const size_t count = end > from ? (size_t)(end - from) : 0;
+    char *text = count > 0 ? malloc(count) : NULL;
+    json_t *object = NULL;
+    if (text && pread(fd, text, count, from) == (ssize_t)count) {
+        object = ictusi_reader_parse_line(text, count);
+    }
+    const bool lacks = json_is_object(object);
+    json_decref(object);
+    free(text);
+    return lacks;
+}
+
+/* Let the file end with a newline. A last line that is whole gets one, because readers count it;
+ * one that a killed run left incomplete is cut off. */
+static int output_end_line(struct ictus_output *out)
+{
+    int err = output_whole_lines(out->fd, &out->length);
+    if (!err && output_lacks_newline(out->fd, out->length)) {
+        err = output_write_all(out->fd, "\n", 1);
+        out->length = lseek(out->fd, 0, SEEK_END);
+    }
+    if (!err && (ftruncate(out->fd, out->length) || lseek(out->fd, out->length, SEEK_SET) < 0)) {
+        err = ICTUS_ERR_IO;
+    }
+    return err;
+}
+
+/* Open an existing file to append to it. It must be a valid result file. */
 static int output_reopen(struct ictus_output *out, const char *path, struct ictus_why *why)
 {
     json_t *objects = NULL;
@@ -192,11 +223,7 @@ static int output_reopen(struct ictus_output *out, const char *path, struct ictu
     }
     json_decref(objects);
     out->fd = open(path, O_RDWR | O_CLOEXEC);
-    if (out->fd < 0 || output_whole_lines(out->fd, &out->length) ||
-        ftruncate(out->fd, out->length) || lseek(out->fd, out->length, SEEK_SET) < 0) {
-        return output_cannot(why, path, "continue");
-    }
-    return ICTUS_OK;
+    return out->fd < 0 || output_end_line(out) ? output_cannot(why, path, "continue") : ICTUS_OK;
 }
 
 int ictus_output_resume(enum ictus_format format, const struct ictus_column *columns,

@@ -70,7 +70,7 @@ static char *null_for_nan(const char *text, size_t length)
 }
 
 /* The line is parsed as it is first, because hardly any needs the copy without NaN. */
-static json_t *reader_parse_line(const char *text, size_t length)
+json_t *ictusi_reader_parse_line(const char *text, size_t length)
 {
     json_t *object = json_loadb(text, length, 0, NULL);
     if (!object) {
@@ -124,7 +124,7 @@ static int reader_take_line(struct reading *reading, char *text, size_t length,
     if (reader_is_blank(text, length)) {
         return ICTUS_OK;
     }
-    json_t *object = reader_parse_line(text, length);
+    json_t *object = ictusi_reader_parse_line(text, length);
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type) {
         reading->skipped++;

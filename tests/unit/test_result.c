@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "captured.h"
@@ -224,6 +225,81 @@ static void test_resume(const char *path)
     json_decref(objects);
     CHECK(ictus_output_resume(ICTUS_FORMAT_JSON, NULL, "/nonexistent/x", &out, &why) ==
           ICTUS_ERR_IO);
+}
+
+/* A last line that is whole is kept, even if nothing but its newline is missing. */
+static void test_resume_without_newline(const char *path)
+{
+    static const char *const files[] = {
+        "{\"type\":\"header\",\"version\":\"7\"}",
+        "{\"type\":\"header\"}\n{\"type\":\"measurement\",\"operation\":\"scan\",\"a\":NaN}",
+        "{\"type\":\"header\"}\n{\"type\":\"measurement\",\"operation\":\"scan\"}\n",
+        "{\"type\":\"header\"}\n{\"type\":\"measurement\",\"operation\":\"scan\"}\n[1]",
+        "{\"type\":\"header\"}\n{\"type\":\"measurement\",\"operation\":\"scan\"}\n ",
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct ictus_output *out = NULL;
+        json_t *objects = NULL;
+        int skipped = -1;
+        write_text(path, "w", files[i]);
+        REQUIRE(!ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, &out, NULL));
+        CHECK(!ictus_output_keep(out, measurement("gather", 4, 1.0)));
+        CHECK(!ictus_output_close(out));
+        CHECK(!ictus_result_read(path, &objects, &skipped, NULL));
+        CHECK(json_array_size(objects) == (i ? 3 : 2) && skipped == 0);
+        CHECK_STR(text_at(objects, 0, "version"), i ? "(none)" : "7");
+        CHECK_STR(text_at(objects, i ? 2 : 1, "operation"), "gather");
+        CHECK(i == 0 || strcmp(text_at(objects, 1, "operation"), "scan") == 0);
+        json_decref(objects);
+    }
+}
+
+/* Everybody whom the umask permits may read and write a result file, and nobody may run it. */
+static void test_permissions(const char *path)
+{
+    struct ictus_output *out = NULL;
+    struct stat file;
+    const mode_t mask = umask(0);
+    (void)unlink(path);
+    CHECK(!ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL));
+    CHECK(!ictus_output_close(out));
+    (void)umask(mask);
+    CHECK(stat(path, &file) == 0 && (file.st_mode & 07777) == 0666);
+}
+
+/* Numbers come back as they are, with as many digits as others write: 0.07 stays 0.07. */
+static void test_digits(const char *path)
+{
+    struct ictus_output *out = NULL;
+    struct captured capture;
+    char line[256] = "";
+    capture_begin(&capture);
+    int err = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
+    err = err ? err : ictus_output_put(out, json_pack("{s:s, s:f}", "type", "t", "x", 0.07));
+    (void)ictus_output_close(out);
+    capture_end(&capture);
+    CHECK_STR(capture.text, "{\"type\":\"t\",\"x\":0.07}\n");
+    FILE *file = fopen(path, "r");
+    REQUIRE(!err && file && fgets(line, sizeof(line), file) && fgets(line, sizeof(line), file));
+    (void)fclose(file);
+    CHECK_STR(line, capture.text);
+}
+
+/* Texts that are no UTF-8 are mended, and a member that is named twice has its last value. */
+static void test_strange_texts(const char *path)
+{
+    json_t *objects = NULL;
+    json_t *text = ictus_result_text("a\xff"
+                                     "b");
+    CHECK(json_is_string(text) && strlen(json_string_value(text)) >= 3);
+    json_decref(text);
+    write_text(path, "w",
+               "{\"type\":\"t\",\"x\":\"1\",\"x\":\"2\"}\n"
+               "{\"type\":\"t\",\"x\":\"1\",\"x\":\"3\",\"y\":NaN}\n");
+    CHECK(!ictus_result_read(path, &objects, NULL, NULL) && json_array_size(objects) == 3);
+    CHECK_STR(text_at(objects, 1, "x"), "2");
+    CHECK_STR(text_at(objects, 2, "x"), "3");
+    json_decref(objects);
 }
 
 /* The kernel may write a line in pieces, and be interrupted in between. */
@@ -457,6 +533,10 @@ int main(void)
     test_no_header(path);
     test_refused(path);
     test_resume(path);
+    test_resume_without_newline(path);
+    test_permissions(path);
+    test_digits(path);
+    test_strange_texts(path);
     test_pieces(path);
     test_resume_after_long_lines(path);
     test_kept_or_shown(path);

@@ -5,6 +5,7 @@
 #include <ictus/result.h>
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "captured.h"
 
@@ -31,7 +32,7 @@ static void test_numbers(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
     static const struct ictus_column time = {"time_s", "time_us", ICTUS_COLUMN_SECONDS};
-    static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, -12345.0,
+    static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, 10000.0, -12345.0,
                                     -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20, -9.4e-4};
     static const double times[] = {1.5e-6, 0.012345678, 1.2345678, -1.2345678};
     struct captured capture;
@@ -42,6 +43,7 @@ static void test_numbers(void)
                             "0.1235\n"
                             " 12345\n"
                             "100000\n"
+                            " 10000\n"
                             "-12345\n"
                             "-0.125\n"
                             " 1e+05\n"
@@ -130,6 +132,9 @@ static void test_long_texts(void)
         const size_t widest = text_of_lines(title_end + 1, START, words, sizeof(words));
         CHECK_STR(words, text);
         CHECK(widest <= SCREEN && widest > SCREEN - 4);
+        /* The first word stays in the row if there is room for it. */
+        const bool beside = strlen(title_end + 1) > START && title_end[1 + START] == 'a';
+        CHECK(beside == (first <= SCREEN - START));
     }
 }
 
@@ -169,6 +174,24 @@ static void test_cells(void)
                             "123456789     3    ... 1000000000000 3\n"
                             "1234567890\n"
                             "              0      -         - -\n");
+}
+
+/* What follows a text that is too wide for its column stands where it stands in other rows. */
+static void test_wide_texts(void)
+{
+    static const struct ictus_column shown[] = {{"a", "a", ICTUS_COLUMN_COUNT},
+                                                {"b", "b", ICTUS_COLUMN_TEXT},
+                                                {"c", "c", ICTUS_COLUMN_TEXT},
+                                                {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    static const char *const texts[] = {
+        "{\"type\":\"t\",\"a\":1,\"b\":\"narrow\",\"c\":\"x\"}",
+        "{\"type\":\"t\",\"a\":2,\"b\":\"much too wide\",\"c\":\"y\"}", NULL};
+    struct captured capture;
+    print_objects(ICTUS_FORMAT_TEXT, shown, texts, &capture);
+    CHECK_STR(capture.text, "    a b         c\n"
+                            "    1 narrow    x\n"
+                            "    2 much too wide\n"
+                            "                y\n");
 }
 
 /* A sentence about a table is not a row of it, unless the table has a column for it. */
@@ -216,6 +239,7 @@ int main(void)
     test_widths();
     test_long_texts();
     test_cells();
+    test_wide_texts();
     test_verdicts();
     test_csv();
     return check_result();
