@@ -26,7 +26,7 @@ static int bench_load_plugins(struct bench_study *study, struct ictus_why *why)
     if (!list.text) {
         return ICTUS_OK;
     }
-    const int err = word_list_read(&list, bench_load_plugin, study, why);
+    const int err = word_list_read_all(&list, bench_load_plugin, study, why);
     /* Whatever is wrong with the file is reported as a wrong option. */
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
