@@ -17,6 +17,7 @@
 #include <ictus/text.h>
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +359,109 @@ static void bench_note_arrival(const struct bench_study *study)
     }
 }
 
+/* One more thing to say, in a text of CONDITIONS_BYTES; what does not fit is left out. */
+enum { CONDITIONS_BYTES = 1024 };
+__attribute__((format(printf, 2, 3))) static void conditions_add(char *text, const char *format,
+                                                                 ...)
+{
+    const size_t used = strlen(text);
+    va_list values;
+    va_start(values, format);
+    if (used + 2 < CONDITIONS_BYTES) {
+        (void)snprintf(text + used, CONDITIONS_BYTES - used, "%s", used > 0 ? ", " : "");
+        const size_t begin = strlen(text);
+        (void)vsnprintf(text + begin, CONDITIONS_BYTES - begin, format, values);
+    }
+    va_end(values);
+}
+
+/* An option that concerns none of the operations was refused, so that all that is set concerns
+ * some row. */
+static void conditions_of_data(const struct bench_options *o, char *text)
+{
+    if (strcmp(o->datatype, "char") != 0) {
+        conditions_add(text, "datatype %s", o->datatype);
+    }
+    if (strcmp(o->reduce, "sum") != 0) {
+        conditions_add(text, "op %s", o->reduce);
+    }
+    if (strcmp(o->layout, "contiguous") != 0) {
+        conditions_add(text, "layout %s", o->layout);
+    }
+    if (o->in_place) {
+        conditions_add(text, "in place");
+    }
+    if (o->cold) {
+        conditions_add(text, "caches cold");
+    }
+    if (o->buffers > 1) {
+        conditions_add(text, "%lld sets of buffers in turn", (long long)o->buffers);
+    }
+    if (o->messages != BENCH_MESSAGES) {
+        conditions_add(text, "%lld messages at once", (long long)o->messages);
+    }
+    if (o->partitions != BENCH_PARTITIONS) {
+        conditions_add(text, "%lld partitions", (long long)o->partitions);
+    }
+}
+
+/* Several reductions have a column of their own. */
+static void conditions_of_times(const struct bench_study *study, char *text)
+{
+    int count = 0;
+    int last = ICTUS_REDUCE_MAX;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        count += study->wanted[r];
+        last = study->wanted[r] ? r : last;
+    }
+    if (strcmp(study->options->scheme, "harmonize") != 0) {
+        conditions_add(text, "scheme %s", study->options->scheme);
+    }
+    if (count == 1 && last != ICTUS_REDUCE_MAX) {
+        conditions_add(text, "reduction %s", ictus_reduction_names[last]);
+    }
+}
+
+static void conditions_of_processes(const struct bench_options *o, char *text)
+{
+    if (o->group > 0) {
+        conditions_add(text, "groups of %lld processes at once", (long long)o->group);
+    }
+    if (o->placement != PLACE_PACKED) {
+        conditions_add(text, "placement %s", group_placements[o->placement]);
+    }
+    if (o->rotate_root) {
+        conditions_add(text, "roots rotated");
+    }
+    if (o->root != 0) {
+        conditions_add(text, "root %lld", (long long)o->root);
+    }
+    if (strcmp(o->topology, "ring") != 0) {
+        conditions_add(text, "topology %s", o->topology);
+    }
+    if (o->threads > 0) {
+        conditions_add(text, "%lld threads", (long long)o->threads);
+    }
+    if (strcmp(ictus_window_kinds[o->window], ICTUS_WINDOW_DEFAULT) != 0) {
+        conditions_add(text, "window %s", ictus_window_kinds[o->window]);
+    }
+}
+
+/* A table does not look different for what an operation was measured with; the file has it all. */
+static void bench_note_conditions(const struct bench_study *study)
+{
+    char text[CONDITIONS_BYTES] = "";
+    if (command_rank() == 0 && study->options->results.format == ICTUS_FORMAT_TEXT &&
+        study->written > 0) {
+        conditions_of_times(study, text);
+        conditions_of_processes(study->options, text);
+        conditions_of_data(study->options, text);
+        if (text[0]) {
+            remark_print(stdout, "measured with: %s", text);
+        }
+    }
+}
+
 static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = bench_build_groups(study, why);
@@ -372,6 +476,7 @@ static int bench_run_study(struct bench_study *study, struct ictus_why *why)
     }
     if (!err) {
         err = bench_run_experiments(study, why);
+        bench_note_conditions(study);
         bench_note_arrival(study);
         bench_note_drift(study);
         err = results_close(study->out, study->options->results.file, err, why);
