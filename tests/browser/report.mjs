@@ -483,7 +483,7 @@ async function timelines() {
     await page.close();
 }
 
-/** Arrivals: sites by spread, each rank with its interval, call by call, who is last; noise is greyed. */
+/** Arrivals: sites by how long processes waited in all, each rank with its interval, call by call, who is last; noise is greyed. */
 async function arrivals() {
     const page = await share('all.html');
     const section = page.locator('#arrivals');
@@ -508,6 +508,9 @@ async function arrivals() {
     await section.locator('.controls select').selectOption('1');
     check('another call site', (await titles()).some((t) => t === 'Arrival of each rank: MPI_Allreduce at halo.c:77'));
     check('its note calls it noise', /this may be noise/.test(await section.textContent()));
+    await section.locator('.controls select').selectOption('2');
+    const once = await section.locator('[data-chart="Who is last: MPI_Bcast at start.c:3"]').textContent();
+    check(`one call is the last of the sites, and nothing persists there: ${once}`, /random order/.test(once) && !/Persistence/.test(once));
     check('noise is greyed in the table', (await section.locator('[data-table="Call sites"] tr.muted').count()) === 1);
 }
 

@@ -17,6 +17,9 @@ const plusMinus = (r) => (Number.isFinite(r.error_ns) ? `± ${format.nanoseconds
 
 const title = (r) => `${r.call ?? r.operation} at ${r.site}`;
 
+/** What the first of each call waited for the last, in all calls: one that came once, before the computation began, is not the worst site. */
+const waited = (r) => r.spread_ns * (r.instances ?? 1);
+
 /** One object a rank. Without quantiles: 95 % of a normal distribution of that mean and deviation. */
 function ranksOf(r) {
     return (r.mean_ns ?? []).map((mean, rank) => {
@@ -29,11 +32,11 @@ function ranksOf(r) {
 
 function spreads(rows) {
     const several = new Set(rows.map((r) => r.file)).size > 1;
-    const shown = [...rows].sort((a, b) => b.spread_ns - a.spread_ns).slice(0, most);
+    const shown = [...rows].sort((a, b) => waited(b) - waited(a)).slice(0, most);
     return new ChartCard({
         title: 'How far apart processes arrive', height: 100 + 26 * shown.length, wide: true,
         note: `Offset of the last arrival, median over the calls of each site, with its 95 % error. Grey and hollow: no larger than its error.${
-            rows.length > most ? ` The ${most} largest of ${rows.length} sites.` : ''}`,
+            rows.length > most ? ` The ${most} of ${rows.length} sites where processes waited longest in all.` : ''}`,
         option: (colours, width) => dotOption(colours, {
             rows: shown, largestFirst: true, key: (r) => (several ? `${title(r)}, ${r.file}` : title(r)), y: (r) => r.spread_ns,
             low: (r) => Math.max(0, r.spread_ns - r.error_ns), high: (r) => r.spread_ns + r.error_ns, within: [0],
@@ -68,8 +71,8 @@ function lasts(r) {
     const ranks = ranksOf(r).filter((p) => Number.isFinite(p.last)).map((p) => ({ ...p, percent: 100 * p.last }));
     return !ranks.length ? null : new ChartCard({
         title: `Who is last: ${title(r)}`, height: 300, wide: true,
-        note: `In how many calls each rank came last. In random order each would in ${format.percent(1 / r.ranks)} of them. Persistence ${
-            format.number(r.persistence, 3)}, from 0 (random) to 1 (always the same order).`,
+        note: `In how many calls each rank came last. In random order each would in ${format.percent(1 / r.ranks)} of them.${
+            Number.isFinite(r.persistence) ? ` Persistence ${format.number(r.persistence, 3)}, from 0 (random) to 1 (always the same order).` : ''}`,
         option: (colours, width) => lineOption(colours, {
             rows: ranks, key: () => 'share of the calls', x: (p) => p.rank, y: (p) => p.percent, points: true, within: [100 / r.ranks],
             xName: 'rank in the communicator', xWhole: true, yName: 'last of all in (% of calls)', xFormat: (v) => format.number(v), yFormat: (v) => format.number(v),
@@ -118,7 +121,7 @@ function history(r) {
 }
 
 export function build(rows) {
-    const sorted = [...rows].sort((a, b) => b.spread_ns - a.spread_ns);
+    const sorted = [...rows].sort((a, b) => waited(b) - waited(a));
     const one = panels();
     let cards = [];
     const show = (index) => {
