@@ -371,6 +371,8 @@ static int set(struct setup *s, const char *word)
         {"slow", &s->world.slow, NULL},
         {"slowby", &s->world.slow_ns, NULL},
         {"congested", &s->world.congested, NULL},
+        {"stall", &s->world.stall, NULL},
+        {"stallby", &s->world.stall_ns, NULL},
         {"tolerance", &s->tolerance_s, NULL},
         {"counter", &s->counter_ns, NULL},
         {"seed", NULL, &s->first_seed},

@@ -13,6 +13,7 @@ enum {
     EXCHANGES_MIN = 4,   /* of a round, if time is short */
     EXCHANGES_GOOD = 8,  /* of a round, for which a window is made long enough */
     ROUNDS_MIN = 8,      /* of a sweep, if time is even shorter */
+    SWEEPS_LEAST = 3,    /* unless fewer are requested */
     SMALL = 32,          /* processes: fewer have fewer pairs to average over */
     FEW = 4,             /* processes: so few have hardly any */
     ADAPTIVE_FROM = 200, /* exchanges: with fewer, folds are too small */
@@ -25,9 +26,10 @@ static const double two_sided_95 = 1.96;
 /* Sweeps keep all processes busy for at most this part of the window. */
 static const double busy_share = 0.7;
 /* The usual windows. Few processes have no other pairs over which a wandering path could be
- * averaged, only time. Many processes are not synchronised for longer than by a usual HCA3. */
+ * averaged, only time. Many need time to show how far their clocks walk: in 0.32 s, not even those
+ * of 64 processes together show a walk of 1e-8. */
 static const double window_small_s = 1.5;
-static const double window_large_s = 0.32;
+static const double window_large_s = 1.0;
 /* A burst is cut off after this many times its planned duration. */
 static const double burst_stretch = 2.0;
 /* Lower limit of a window for a requested tolerance. */
@@ -40,6 +42,9 @@ static const double tolerance_per_rtt = 0.03;
 static const double scatter_per_excess = 0.1;
 /* What two clocks scatter that are compared by a counter. */
 static const double scatter_counter_ns = 0.5;
+/* Ten times the usual walk of two clocks against each other, in ns per s per square root of a
+ * second. */
+static const double walk_strong = 14.0;
 /* Within the window, the delays of a path wander by this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
 
@@ -52,7 +57,7 @@ static const double wander_per_rtt = 0.01;
  */
 static const double effort_few = 4000.0;
 static const double effort_small = 100.0;
-static const double effort_large = 25.0;
+static const double effort_large = 75.0;
 
 /* Exchanges of each process in a window of usual length, as client or server. */
 static double mesh_plan_usual_effort(const struct mesh_wish *wish)
@@ -68,12 +73,13 @@ static double mesh_plan_usual_window(const struct mesh_wish *wish)
     return wish->size > SMALL ? window_large_s : window_small_s;
 }
 
-/* Two sweeps are the best choice for independent noise. What is common to a burst calls for more
- * of them: as many as leave each pair bursts that are long enough for the adaptive estimator. */
+/* Two sweeps are the best choice for independent noise, but only a third one shows whether clocks
+ * walk. What is common to a burst calls for more of them: as many as leave each pair bursts that
+ * are long enough for the adaptive estimator. */
 static int plan_sweeps(const struct mesh_wish *wish)
 {
     const double per_pair = mesh_plan_usual_effort(wish) / wish->factors;
-    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, 2.0), MESH_SWEEPS_MAX);
+    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, SWEEPS_LEAST), MESH_SWEEPS_MAX);
     return wish->sweeps ? (int)wish->sweeps : many;
 }
 
@@ -112,9 +118,9 @@ static double plan_window(const struct mesh_wish *wish, const struct mesh_trial 
     return fmin(fmax(needed, asked ? window_least_s : usual), wish->limit_s);
 }
 
-struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
+static struct mesh_plan plan_for_sweeps(const struct mesh_wish *wish,
+                                        const struct mesh_trial *trial, int sweeps)
 {
-    const int sweeps = plan_sweeps(wish);
     struct mesh_plan plan = {.sweeps = sweeps, .rounds = wish->factors};
     plan.window_s = wish->window_s > 0.0 ? wish->window_s : plan_window(wish, trial, sweeps);
     /* A longer window is filled with more exchanges. A requested window gets the requested
@@ -146,6 +152,29 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
         plan.burst_s = budget_s / plan.rounds;
     }
     return plan;
+}
+
+/* The error at the horizon that the noise of bursts leaves, by the formula of plan_window(). */
+static double plan_noise(const struct mesh_wish *wish, const struct mesh_trial *trial,
+                         const struct mesh_plan *plan)
+{
+    const double burst_ns = plan_scatter(trial) * sqrt((double)EXCHANGES_GOOD / plan->exchanges);
+    return wish->horizon_s * burst_ns * sqrt(2.0 / plan->rounds) *
+           sqrt(8.0 / (plan->sweeps + 1.0)) / plan->window_s;
+}
+
+/*
+ * Where noise exceeds what even strong walks do until the horizon, these need not be seen, and the
+ * exchanges of a third sweep are worth more in the other two.
+ */
+struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
+{
+    const int sweeps = plan_sweeps(wish);
+    const struct mesh_plan plan = plan_for_sweeps(wish, trial, sweeps);
+    const double walked_ns = walk_strong * pow(wish->horizon_s, 1.5) / sqrt(3.0);
+    const bool drowned = plan_noise(wish, trial, &plan) > walked_ns;
+    return !wish->sweeps && sweeps == SWEEPS_LEAST && drowned ? plan_for_sweeps(wish, trial, 2)
+                                                              : plan;
 }
 
 /*

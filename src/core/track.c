@@ -21,8 +21,9 @@
 #include <string.h>
 
 enum {
-    WALKS = 7,  /* the usual one times 10^-1 to 10^2 */
-    LEVELS = 7, /* wander of paths, in standard deviations of noise: 2^-1 to 2^5 */
+    WALKS = 7,      /* the usual one times 10^-1 to 10^2 */
+    USUAL_WALK = 2, /* which of these it is */
+    LEVELS = 7,     /* wander of paths, in standard deviations of noise: 2^-1 to 2^5 */
     MEMORIES = 3,
     HYPOTHESES = (1 + WALKS) * (1 + LEVELS * MEMORIES), /* or no walk */
     MANY_CLOCKS = 7                                     /* this many clocks show what is usual */
@@ -328,7 +329,9 @@ static int track_list_hypotheses(const struct track_sweep *s, int n,
         sum += shape[v];
     }
     int count = 0;
-    for (int w = 0; w < (still ? WALKS + 1 : WALKS); w++) {
+    /* Three sweeps show a strong walk, but are too few to prove one weaker than usual. */
+    const int weakest = n > 3 || still ? 0 : USUAL_WALK;
+    for (int w = weakest; w < (still ? WALKS + 1 : WALKS); w++) {
         double walk = 0.0;
         const double usual = track_walk_prior(prior, w, &walk);
         list[count++] = (struct hypothesis){.walk = walk, .weight = usual * none};

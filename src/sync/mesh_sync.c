@@ -31,7 +31,7 @@ static const struct spec_param params[] = {
      "number of pairings in each sweep; at most as many as there are"},
     {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "0", 0, 1000000, NULL,
      "request-reply pairs in each round, more if there are few pairings; 0 means 100 for up to 32 "
-     "processes and 25 for more"},
+     "processes and 75 for more"},
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
      "sweeps of the first synchronisation; they share the exchanges of two; 0 "
      "chooses the number from the pairings"},

@@ -118,7 +118,8 @@ static double wander_prior(int level, int memory, bool many)
 }
 
 /* Walks from a tenth of the usual one to a hundred times as much, each without wander and with
- * half the noise to 32 times as much, of no memory, 0.3 of the sweeps' span, or twice it. */
+ * half the noise to 32 times as much, of no memory, 0.3 of the sweeps' span, or twice it. Three
+ * sweeps do not prove a walk below the usual one. */
 static void answers_make(const struct scene *s, double now, struct answer *list)
 {
     static const double memories[3] = {0.0, 0.3, 2.0};
@@ -136,15 +137,16 @@ static void answers_make(const struct scene *s, double now, struct answer *list)
         const double ratio = pow(10.0, i / 22 / 2.0 - 1.0);
         const double scale = ratio < 1.0 ? 1.15 : s->prior.walk_log_scale;
         const int level = (i % 22 - 1) / 3, memory = (i % 22 + 2) % 3;
+        const double possible = s->count > 3 || i / 22 >= 2 ? 1.0 : 0.0;
         struct answer *a = &list[i];
         *a = (struct answer){.walk = ratio * s->prior.walk,
                              .wander = i % 22 ? unit * pow(2.0, level - 1) : 0.0};
         const double span = s->sweeps[s->count - 1].t_s - s->sweeps[0].t_s;
         likely[i] = answer_fill(s, now, memories[memory] * span, a);
-        a->weight =
-            exp(-unusual(log(ratio) / scale) / 2.0) * (i % 22 ? wander_prior(level, memory, many)
-                                                       : many ? 0.5
-                                                              : 0.3);
+        a->weight = possible * exp(-unusual(log(ratio) / scale) / 2.0) *
+                    (i % 22 ? wander_prior(level, memory, many)
+                     : many ? 0.5
+                            : 0.3);
         most = fmax(most, likely[i]);
     }
     for (int i = 0; i < TRACKED; i++) {
