@@ -7,8 +7,7 @@
  * knot.
  *
  * No message takes less time than its path. Let h0 be half of the least round trip of the trace.
- * (Between threads of one process that have clocks of their own, it is the least round trip of all
- * such threads.) Each bound is first narrowed by h0 - g, where g is how much the least delays may
+ * Each bound is first narrowed by h0 - g, where g is how much the least delays may
  * themselves be too long. g is the gap to the next larger delays, because the least of many
  * exponential delays exceeds the true minimum by about as much as it is below the next one. Let s^2
  * be the variance over the remaining lines, taken as equally likely. It overstates the errors that
@@ -18,6 +17,11 @@
  * members. So the variance is
  *
  *     0.15 s^2 + (k h0)^2 / 6 of the pair, k = 0.3, and 0.1 min s^2 of each clock.
+ *
+ * Threads of one process that have clocks of their own meet in barriers and pass each other locks.
+ * There, one event may follow another one at once, in either direction, or after any time. So no
+ * path can be told from the bounds: they stay as they are, and all lines within them are equally
+ * likely.
  *
  * The pairs form a measurement network. Its least squares solution is subtracted from clocks that
  * messages have synchronised before, and the errors of that solution are what is drawn. The
@@ -54,7 +58,7 @@ struct network {
     double *bent;         /* the part of sigma common to all knots: asymmetry of the path */
     double *queue;        /* variance of the lines that no delay contradicts */
     double *own;          /* variance, by clock: an error common to all its pairs */
-    double *least;        /* ticks, by edge: half of the least round trip of its kind */
+    double *least;        /* ticks, by edge: half of the least round trip; 0 between threads */
     double *drawn;        /* by clock: that common error in the present history */
     const uint32_t *home; /* by clock: for a thread's own clock that of its process, else itself */
     /* ticks by which the least delay of each direction may be too long, from the scatter */
@@ -154,22 +158,21 @@ static bool edge_is_within(const struct network *n, uint64_t i)
 }
 
 /*
- * Half of the least round trip, which no queueing lengthens: once over all pairs between processes,
- * and once over all pairs between threads of a process.
+ * Half of the least round trip of all pairs between processes, which no queueing lengthens. Threads
+ * of a process have none.
  */
 static void network_least_half(struct network *n, const struct least_delays *seen, uint32_t knots)
 {
-    double least[2] = {INFINITY, INFINITY};
+    double least = INFINITY;
     for (uint64_t i = 0; i < n->count; i++) {
-        double *half = &least[edge_is_within(n, i)];
-        for (uint32_t k = 0; k < (knots > 2 ? knots : 1); k++) {
+        for (uint32_t k = 0; k < (knots > 2 ? knots : 1) && !edge_is_within(n, i); k++) {
             struct delay_cells cells;
             (void)knot_cells(seen, n->pairs[i], knots, k, &cells);
-            *half = fmin(*half, ictusi_error_lines_margin(&n->lines, &cells) / 2);
+            least = fmin(least, ictusi_error_lines_margin(&n->lines, &cells) / 2);
         }
     }
     for (uint64_t i = 0; i < n->count; i++) {
-        n->least[i] = fmax(0, least[edge_is_within(n, i)]);
+        n->least[i] = edge_is_within(n, i) ? 0 : fmax(0, least);
     }
 }
 
@@ -268,8 +271,8 @@ static void pair_measure(struct network *n, uint64_t i, const struct least_delay
                             2 * by[0] * by[1] * line.product;
     n->bent[i] = slope ? 0 : asymmetry * least / sqrt(6);
     n->queue[i] = fmax(0, variance);
-    n->sigma[i] =
-        fmax(sqrt(of_pair * n->queue[i] + n->bent[i] * n->bent[i]), 0.5); /* half a tick */
+    const double share = edge_is_within(n, i) ? 1 : of_pair;
+    n->sigma[i] = fmax(sqrt(share * n->queue[i] + n->bent[i] * n->bent[i]), 0.5); /* half a tick */
     e->y = by[0] * line.mean[0] + by[1] * line.mean[1];
     e->weight = 1 / (n->sigma[i] * n->sigma[i]);
 }
@@ -298,7 +301,7 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
 /*
  * The mean square by which the measured differences contradict each other, in units of their own
  * sigmas, summed over all loops. Along a tree of pairs the solution absorbs all contradictions, so
- * only loops leave any.
+ * only loops leave any. Pairs of threads of one process are left out.
  */
 static int network_contradiction(struct network *n, double *x, uint32_t clocks, double *sum)
 {
@@ -306,6 +309,9 @@ static int network_contradiction(struct network *n, double *x, uint32_t clocks, 
     const int err = ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
     *sum = 0;
     for (uint64_t i = 0; i < n->count; i++) {
+        if (edge_is_within(n, i)) {
+            continue;
+        }
         const struct graph_edge *e = &n->edges[i];
         const double off = e->y - (x[e->b] - x[e->a]);
         *sum += off * off * e->weight;
@@ -316,12 +322,18 @@ static int network_contradiction(struct network *n, double *x, uint32_t clocks, 
 /*
  * How much larger the errors are than presumed, as far as loops tell. With the presumed errors,
  * each loop would contribute 1 on average. A few loops prove little, so the presumed errors are
- * included with a fixed weight.
+ * included with a fixed weight. This is about paths, and threads of one process have none.
  */
 static int network_factor(struct network *n, const struct least_delays *seen, uint32_t knots,
                           double *factor)
 {
-    const double loops = (double)n->count - (double)seen->clocks + 1;
+    double loops = 1;
+    for (uint64_t i = 0; i < n->count; i++) {
+        loops += !edge_is_within(n, i);
+    }
+    for (uint32_t c = 0; c < seen->clocks; c++) {
+        loops -= n->home[c] == c;
+    }
     double *x = calloc(seen->clocks, sizeof *x);
     double all = 0;
     int err = x ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -395,7 +407,9 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
     for (uint32_t c = 0; c < clocks && !err; c++) {
         const uint32_t home = n->home[c];
         const double own = (home > 0 ? n->own[home] + n->own[0] : 0) + (home != c ? n->own[c] : 0);
-        h->clocks[c].sigma[knot] = sqrt(factor * factor * fmax(0, variance[c]) + own);
+        const double paths = fmax(0, fmin(variance[home], variance[c]));
+        h->clocks[c].sigma[knot] =
+            sqrt(factor * factor * paths + fmax(0, variance[c] - paths) + own);
     }
     free(x);
     return err;

@@ -29,6 +29,7 @@ struct world {
     double wait;          /* mean wait of a message */
     double longer;        /* how much longer messages from 0 to 1 take */
     int silent;           /* a clock that never sends; -1: none */
+    bool thread;          /* clock 3 is that of a thread, which meets only its process's clock, 2 */
 };
 
 struct event {
@@ -42,7 +43,7 @@ struct scene {
     struct layout_location locations[CLOCKS];
     struct layout_process processes[CLOCKS];
     struct layout_comm comm;
-    uint32_t members[CLOCKS], numbers[CLOCKS], owner[CLOCKS];
+    uint32_t members[CLOCKS], numbers[CLOCKS], homes[CLOCKS], owner[CLOCKS];
     bool mine[CLOCKS];
     struct event events[CLOCKS][EVENTS_MOST];
     uint32_t counts[CLOCKS];
@@ -66,7 +67,9 @@ static double scene_talk(struct scene *s, const struct world *w)
         for (uint32_t i = 0; i < CLOCKS * CLOCKS; i++) {
             const uint32_t from = i / CLOCKS;
             const uint32_t to = i % CLOCKS;
-            if (from == to || (int)from == w->silent) {
+            const bool meets = from < CLOCKS - 1 && to < CLOCKS - 1;
+            const bool is_within = from + to == CLOCKS - 2 + CLOCKS - 1;
+            if (from == to || (int)from == w->silent || (w->thread && !meets && !is_within)) {
                 continue;
             }
             const double took = PATH - w->wait * log(1 - ictusi_random_uniform(&rng)) +
@@ -86,7 +89,7 @@ static void scene_layout(struct scene *s)
         s->locations[i] = (struct layout_location){.ref = i, .process = i, .events = EVENTS_MOST};
         s->processes[i] = (struct layout_process){
             .ref = i, .node = i, .creator = LAYOUT_NONE, .rank_location = i};
-        s->members[i] = s->numbers[i] = i;
+        s->members[i] = s->numbers[i] = s->homes[i] = i;
         s->mine[i] = true;
         REQUIRE(!ictusi_idmap_put(&s->comm.ranks, i, 0, i));
     }
@@ -129,6 +132,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
     REQUIRE(s);
     struct session *session = &s->session;
     scene_layout(s);
+    s->homes[CLOCKS - 1] = w->thread ? CLOCKS - 2 : CLOCKS - 1;
     const double end = scene_talk(s, w);
     scene_points(s);
     session->trace = &s->trace;
@@ -140,7 +144,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
     session->to = 100000 + llround(end);
     REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL, 2));
     s->h = (struct histories){.clock_of = s->numbers,
-                              .home = s->numbers, /* one clock per location */
+                              .home = s->homes, /* one clock per location */
                               .clock_count = CLOCKS,
                               .clocks = calloc(CLOCKS, sizeof *s->h.clocks)};
     REQUIRE(s->h.clocks);
@@ -238,6 +242,22 @@ static void doubts_grow(void)
     CHECK(odd > 1.5 * prompt);
 }
 
+/*
+ * Between threads there is no path of known length: any line within the bounds is equally likely.
+ * Its value at either end is uniform there. That does not concern processes.
+ */
+static void threads_have_no_path(void)
+{
+    const struct world w = {.wait = 1, .silent = -1, .thread = true};
+    struct scene *s = scene_open(&w, 2);
+    const double sigma = s->h.clocks[CLOCKS - 1].sigma[0];
+    const double home = s->h.clocks[CLOCKS - 2].sigma[0];
+    CHECK(s->h.source == SIGMA_MESSAGES);
+    CHECK_NEAR(sqrt(sigma * sigma - home * home), PATH / sqrt(3), 0.1 * PATH);
+    CHECK(home < 0.15 * PATH);
+    scene_close(s);
+}
+
 /* A clock that only listens may show any time. */
 static void silence_tells_nothing(void)
 {
@@ -255,6 +275,7 @@ int main(void)
     offsets_are_found(5);
     beliefs_are_doubted();
     doubts_grow();
+    threads_have_no_path();
     silence_tells_nothing();
     return check_result();
 }
