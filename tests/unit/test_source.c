@@ -7,6 +7,7 @@
 #include "page/timebase.h"
 
 #include <ictus/time.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -455,8 +456,50 @@ static void forms_are_checked(void)
     CHECK(ictusi_source_check("sim:steps=0,1s", &why) == ICTUS_OK);
 }
 
+/* Whether the processor says that its counter never changes its rate is known to the kernel, too.
+ */
+static void counters_are_as_the_kernel_says(void)
+{
+    char line[8192];
+    bool flags = false;
+    bool constant = false;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && !flags && fgets(line, sizeof(line), file)) {
+        flags = strncmp(line, "flags", 5) == 0;
+        constant = flags && strstr(line, " nonstop_tsc") != NULL;
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    CHECK(!flags || !constant || ictusi_counter_invariant());
+}
+
+/* Whatever is opened and asked for its identity, no descriptor stays open. */
+static void descriptors_are_closed(void)
+{
+    static const char *const specs[] = {"monotonic", "monotonic_raw", "sim:drift=1ppm"};
+    const int before = dup(STDIN_FILENO);
+    (void)close(before);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        char text[512] = "";
+        struct source *source = opened(specs[i], 0, 0);
+        source->ops->identify(source, text, sizeof(text));
+        CHECK(text[0]);
+        ictusi_source_free(source);
+        (void)ictusi_counter_name();
+    }
+    const int after = dup(STDIN_FILENO);
+    (void)close(after);
+    CHECK(before == after);
+    struct ictus_why why = {""};
+    CHECK(ictusi_source_check("lock:nme=a", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_source_check("lock:name=a", &why) == ICTUS_OK);
+}
+
 int main(void)
 {
+    counters_are_as_the_kernel_says();
+    descriptors_are_closed();
     lists_are_per_clock();
     counter_keeps_pace();
     alone_is_the_first();

@@ -174,6 +174,7 @@ static void rates_are_learned(void)
         kernel.step_ns += i == 20 ? 10000000 : 0;
         CHECK(ictusi_timebase_read(&base) == (i == 20 ? TIMEBASE_STEPPED : 0));
         /* 0.2 ppm of a tenth of a second plus half a sandwich; 30 us without a rate. */
+        CHECK(i > 2 || base.rate == 0);
         if (i >= 5) {
             CHECK(base_error(&base, 100000000) < 100);
             CHECK(base_error(&base, -100000000) < 100);
@@ -181,6 +182,15 @@ static void rates_are_learned(void)
         kernel.now += 170000000;
     }
     CHECK(base.stepped == 1 && base.suspended == 0);
+    /* A pair that is close to the one before says nothing about the rate. */
+    kernel.now += ICTUS_NS_PER_S;
+    CHECK(ictusi_timebase_read(&base) == 0);
+    const double rate = base.rate;
+    for (int i = 0; i < 20; i++) {
+        kernel.now += 1000000;
+        CHECK(ictusi_timebase_read(&base) == 0 && base.rate == rate);
+    }
+    CHECK_NEAR(rate, 1 / (1 + RATE_PPM * 1e-6) - 1, 1e-6);
 }
 
 /*
