@@ -17,7 +17,7 @@
 /* One matrix of all launches; its texts are those of the objects. */
 struct merged {
     struct matrix matrix;
-    struct matrix_launch **launches; /* one for each file; NULL: nothing of this matrix is in it */
+    struct matrix_launch **launches; /* of all files; NULL: nothing of this matrix is in it */
     size_t count;
     double logs[MATRIX_ROWS][MATRIX_COLUMNS];    /* of the medians, summed over launches */
     double squares[MATRIX_ROWS][MATRIX_COLUMNS]; /* of half the intervals' logarithms, likewise */
@@ -68,7 +68,7 @@ static void merged_count_cell(struct merged *merged, int row, int column, const 
     merged->squares[row][column] += half * half;
 }
 
-static int merged_add_cell(struct merged *merged, size_t file, const json_t *cell)
+static int merged_add_cell(struct merged *merged, size_t launch, const json_t *cell)
 {
     struct matrix *m = &merged->matrix;
     const int row =
@@ -78,14 +78,14 @@ static int merged_add_cell(struct merged *merged, size_t file, const json_t *cel
     if (row < 0 || column < 0) {
         return ICTUS_ERR_FORMAT;
     }
-    if (!merged->launches[file]) {
-        merged->launches[file] = calloc(1, sizeof(*merged->launches[file]));
+    if (!merged->launches[launch]) {
+        merged->launches[launch] = calloc(1, sizeof(*merged->launches[launch]));
     }
-    if (!merged->launches[file]) {
+    if (!merged->launches[launch]) {
         return ICTUS_ERR_NOMEM;
     }
     merged_count_cell(merged, row, column, cell);
-    return merged_read_rounds(&merged->launches[file]->turns[row][column],
+    return merged_read_rounds(&merged->launches[launch]->turns[row][column],
                               json_object_get(cell, "rounds_s"),
                               json_object_get(cell, "node_trips_s"));
 }
@@ -108,12 +108,12 @@ static void merged_summarize(struct merged *merged)
     }
 }
 
-static struct merged *merged_create(const json_t *first, size_t files)
+static struct merged *merged_create(const json_t *first, size_t launches)
 {
     struct merged *merged = calloc(1, sizeof(*merged));
     if (merged) {
-        merged->count = files;
-        merged->launches = calloc(files, sizeof(*merged->launches));
+        merged->count = launches;
+        merged->launches = calloc(launches, sizeof(*merged->launches));
         merged->matrix.operation = member_text(first, "operation");
         merged->matrix.reduction = member_text(first, "reduction");
         merged->matrix.bytes = (uint64_t)json_integer_value(json_object_get(first, "bytes"));
@@ -166,31 +166,32 @@ static int merged_write(struct merged *merged, double assumed, enum ictus_format
     return err ? err : matrix_record_close(m, format, out);
 }
 
-/* All cells of one identity: a matrix of its own. cells: pairs of a file's number and an object. */
-static int matrix_merge_put_one(const json_t *cells, size_t files, double assumed,
+/* All cells of one identity: a matrix of its own. cells: pairs of a launch's number and an object.
+ */
+static int matrix_merge_put_one(const json_t *cells, size_t launches, double assumed,
                                 enum ictus_format format, struct ictus_output *out)
 {
     const json_t *first = json_array_get(json_array_get(cells, 0), 1);
-    struct merged *merged = merged_create(first, files);
+    struct merged *merged = merged_create(first, launches);
     int err = merged && merged->launches ? ICTUS_OK : ICTUS_ERR_NOMEM;
     size_t i = 0;
     json_t *pair = NULL;
     json_array_foreach((json_t *)cells, i, pair)
     {
-        const size_t file = (size_t)json_integer_value(json_array_get(pair, 0));
-        err = err ? err : merged_add_cell(merged, file, json_array_get(pair, 1));
+        const size_t launch = (size_t)json_integer_value(json_array_get(pair, 0));
+        err = err ? err : merged_add_cell(merged, launch, json_array_get(pair, 1));
     }
     err = err ? err : merged_write(merged, assumed, format, out);
     merged_free(merged);
     return err;
 }
 
-/* matrices: identity -> pairs of a file's number and a cell, in the order of first appearance. */
-static int matrix_merge_add_cell(json_t *matrices, int file, json_t *cell)
+/* matrices: identity -> pairs of a launch's number and a cell, in the order of first appearance. */
+static int matrix_merge_add_cell(json_t *matrices, int launch, json_t *cell)
 {
     /* What makes two cells parts of one matrix. */
     static const char *const members[] = {"operation", "bytes", "processes", "reduction", NULL};
-    json_t *pair = json_pack("[i, O]", file, cell);
+    json_t *pair = json_pack("[i, O]", launch, cell);
     const int failed = !pair || member_group(matrices, cell, members, pair);
     json_decref(pair);
     return failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
@@ -203,8 +204,9 @@ static bool cell_can_be_merged(const json_t *cell)
            member_number(cell, "ci95_high_s") > 0;
 }
 
-static int matrix_merge_add_file(json_t *matrices, int file, const char *path, json_t *settings,
-                                 struct ictus_why *why)
+/* Each header of a file begins a launch, as in files that were merged; a file without is one. */
+static int matrix_merge_add_file(json_t *matrices, int *launches, const char *path,
+                                 json_t *settings, struct ictus_why *why)
 {
     json_t *objects = NULL;
     json_t *object = NULL;
@@ -215,14 +217,19 @@ static int matrix_merge_add_file(json_t *matrices, int file, const char *path, j
         return err;
     }
     size_t taken = 0;
+    int launch = *launches;
     settings_add(settings, path, objects);
     json_array_foreach(objects, i, object)
     {
+        if (strcmp(member_text(object, "type"), "header") == 0) {
+            launch = (*launches)++;
+        }
         const bool cell = strcmp(member_text(object, "type"), "matrix") == 0 &&
                           json_object_get(object, "algorithm") && cell_can_be_merged(object);
-        err = err || !cell ? err : matrix_merge_add_cell(matrices, file, object);
+        err = err || !cell ? err : matrix_merge_add_cell(matrices, launch, object);
         taken += cell;
     }
+    *launches += launch == *launches; /* there was no header */
     json_decref(objects);
     if (!err && taken == 0) {
         err = ictus_because(why, ICTUS_ERR_FORMAT,
@@ -262,11 +269,12 @@ int matrix_merge(const struct results_options *results, double assumed, int coun
                  json_t *settings, struct ictus_why *why)
 {
     json_t *matrices = json_object();
+    int launches = 0;
     int err = matrices ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (int i = 0; i < count && !err; i++) {
-        err = matrix_merge_add_file(matrices, i, paths[i], settings, why);
+        err = matrix_merge_add_file(matrices, &launches, paths[i], settings, why);
     }
-    err = err ? err : matrix_merge_put_all(matrices, results, assumed, count, why);
+    err = err ? err : matrix_merge_put_all(matrices, results, assumed, launches, why);
     json_decref(matrices);
     return err;
 }

@@ -50,7 +50,7 @@ static const struct option_row rows[] = {
     {"arrival", 0, OPTION_TEXT, AT(arrival), NULL, 0, 0, NULL, "SPEC",
      "choose under this arrival pattern of the files, or minimax over all of them"},
     {"margin", 0, OPTION_RATIO, AT(margin), "5%", 0, 10, NULL, "RATIO",
-     "how much faster than the default a rule must be"},
+     "how much faster than the default an algorithm must be for a rule"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
     {"han", 0, OPTION_TEXT, AT(han), NULL, 0, 0, NULL, "FILE",
