@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    ITERATIONS = 8,   /* of times, offsets and drifts; two suffice after a first pair of sweeps */
+    ITERATIONS = 64,  /* of times, offsets and drifts: a few, or dozens if a sweep was stalled */
     RELAXATIONS = 64, /* of hard bounds along paths; a path in a mesh has two or three hops */
     FREEDOM_TABLE = 3,
     FEW_CLOCKS = 8

@@ -21,11 +21,13 @@ struct bed {
     struct line lines[SIZE_MAX_TESTED];
     struct line_error errors[SIZE_MAX_TESTED];
     struct mesh_quality quality;
+    double pause_s; /* of all, in the middle of a sweep */
 };
 
 static void open_bed(struct bed *b, const struct world_options *options)
 {
     b->world = world_create(options);
+    b->pause_s = 0.0;
     REQUIRE(!ictusi_mesh_create(options->size, 1e-9, &b->mesh));
 }
 
@@ -45,6 +47,9 @@ static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
     REQUIRE(!ictusi_pairing_create(n, rounds, seed, &m));
     world_wait(b->world, start_s);
     for (int r = 0; r < m.rounds; r++) {
+        if (r == m.rounds / 2) {
+            world_wait(b->world, world_now(b->world) + b->pause_s);
+        }
         for (int i = 0; i < n; i++) {
             if (ictusi_pairing_asks(&m, r, i)) {
                 const int j = ictusi_pairing_partner(&m, r, i);
@@ -397,6 +402,32 @@ static void a_stall_is_no_step(void)
 }
 
 /*
+ * One message takes so long that a sweep lasts many times the time between two of them. How its
+ * edges are brought to one instant then depends on drifts that it determines itself.
+ */
+static void long_sweeps_settle(void)
+{
+    const int size = 12;
+    static const double pauses_s[] = {0.5, 2.0, 10.0, 30.0};
+    for (int p = 0; p < 8; p++) {
+        struct world_options o = world_defaults(size, 7);
+        struct bed b;
+        o.jitter_ns = 10.0;
+        o.tail = 0.0;
+        o.walk = 0.0;
+        open_bed(&b, &o);
+        for (int k = 0; k < 2; k++) {
+            b.pause_s = k == p % 2 ? pauses_s[p / 2] : 0.0;
+            sweep(&b, size, 1, world_now(b.world) + 0.5);
+        }
+        REQUIRE(!solve(&b));
+        CHECK_NEAR(worst(&b, 0.0), 0.0, 10.0);
+        CHECK_NEAR(worst(&b, 10.0), 0.0, 100.0);
+        close_bed(&b);
+    }
+}
+
+/*
  * Steps within the limit of drift: if each pair has several sweeps, one line has to fit them all.
  */
 static void a_small_step_is_told(void)
@@ -485,6 +516,7 @@ int main(void)
     history_helps_and_shows_the_walk();
     a_step_is_told();
     a_stall_is_no_step();
+    long_sweeps_settle();
     a_small_step_is_told();
     hours_pass();
     old_sweeps_go();
