@@ -181,7 +181,7 @@ static int output_whole_lines(int fd, off_t *length)
     return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-/* Whether the file has a whole object behind its last newline, which only the newline is missing.
+/* Whether the file has a whole object after its last newline, which only the newline is missing.
  */
 static bool output_lacks_newline(int fd, off_t from)
 {

@@ -338,6 +338,9 @@ static void refusals_are_told(void)
     CHECK(strstr(failure, "'stray'"));
     CHECK(words_run(&command_lock, "status more") == EXIT_USAGE && world.statuses == 0);
     CHECK(strstr(failure, "'more'"));
+    /* What steers a daemon does nothing to one that is only looked at. */
+    CHECK(words_run(&command_lock, "status --server=there") == EXIT_USAGE && world.statuses == 0);
+    CHECK(words_run(&command_lock, "status --quiet") == EXIT_USAGE && world.statuses == 0);
     CHECK(words_run(&command_serve, "stray") == EXIT_USAGE && strstr(failure, "'stray'"));
     CHECK(words_run(&command_lock, "status --name=the-name --directory=the-directory -f json") ==
           EXIT_BELOW);

@@ -140,8 +140,9 @@ static struct skewed *skew(const char *how)
     s->offset_count = trace->layout.locations[0].offset_count;
     for (int l = 0; l < LOCATIONS; l++) {
         CHECK(trace->layout.locations[l].offset_count == s->offset_count);
-        memcpy(s->offsets[l], trace->layout.locations[l].offsets,
-               s->offset_count * sizeof(s->offsets[0][0]));
+        for (uint32_t i = 0; i < s->offset_count && i < 2; i++) {
+            s->offsets[l][i] = trace->layout.locations[l].offsets[i];
+        }
     }
     ictusi_archive_close(trace);
     return s;
