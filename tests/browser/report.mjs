@@ -417,7 +417,7 @@ async function waits() {
     check(`the largest cause is on top: ${shown.values}`, shown.downwards && shown.values.length > 1
         && shown.values.every((v, i) => i === 0 || v <= shown.values[i - 1]));
     check(`threads of a rank have different names: ${shown.names}`, new Set(shown.names).size === 3
-        && shown.names.includes('rank 2, OMP thread 2: main/solve/compute'));
+        && shown.names.includes('rank 2 OMP thread 2: main/solve/compute'));
     check('tables name states in words', /late sender/.test(await section.locator('[data-table="The longest waits"]').textContent()));
     check('the longest waits are listed', (await section.locator('[data-table="The longest waits"] tbody tr:not(.pad)').count()) === 12);
     check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);

@@ -28,7 +28,7 @@ const hasThreads = (rows) => new Set(rows.map((r) => `${r.rank} ${r.location}`))
 
 /** How to name who a row is about: by its rank, by its thread where a rank has several, and by its location where threads share a name. */
 function whoOf(rows) {
-    const nameOf = (r) => `rank ${r.rank}${r.thread ? `, ${r.thread}` : ''}`;
+    const nameOf = (r) => `rank ${r.rank}${r.thread ? ` ${r.thread}` : ''}`;
     const shared = new Set([...groupBy(rows, nameOf)].filter(([, list]) => hasThreads(list)).map(([name]) => name));
     return (r) => (shared.has(nameOf(r)) ? `${nameOf(r)} (location ${r.location})` : nameOf(r));
 }
