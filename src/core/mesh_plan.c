@@ -164,17 +164,19 @@ static double plan_noise(const struct mesh_wish *wish, const struct mesh_trial *
 }
 
 /*
- * Where noise exceeds what even strong walks do until the horizon, these need not be seen, and the
- * exchanges of a third sweep are worth more in the other two.
+ * Where noise exceeds what even strong walks do until the horizon, these need not be seen, and in a
+ * shorter window than usual they cannot be. The exchanges of a third sweep are worth more in the
+ * other two then.
  */
 struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
 {
     const int sweeps = plan_sweeps(wish);
     const struct mesh_plan plan = plan_for_sweeps(wish, trial, sweeps);
     const double walked_ns = walk_strong * pow(wish->horizon_s, 1.5) / sqrt(3.0);
-    const bool drowned = plan_noise(wish, trial, &plan) > walked_ns;
-    return !wish->sweeps && sweeps == SWEEPS_LEAST && drowned ? plan_for_sweeps(wish, trial, 2)
-                                                              : plan;
+    const bool unseen =
+        plan.window_s < window_large_s || plan_noise(wish, trial, &plan) > walked_ns;
+    return !wish->sweeps && sweeps == SWEEPS_LEAST && unseen ? plan_for_sweeps(wish, trial, 2)
+                                                             : plan;
 }
 
 /*

@@ -192,8 +192,8 @@ static void counters_need_less_time(void)
 }
 
 /*
- * A third sweep shows whether clocks walk, unless noise is larger than even strong walks are, or
- * somebody wants two.
+ * A third sweep shows whether clocks walk, unless noise is larger than even strong walks are, time
+ * is too short, or somebody wants two.
  */
 static void a_third_sweep_shows_walks(void)
 {
@@ -204,6 +204,9 @@ static void a_third_sweep_shows_walks(void)
         wish.exchanges = 0;
         CHECK(ictusi_mesh_plan(&wish, &quick).sweeps == 3);
         CHECK(ictusi_mesh_plan(&wish, &slow).sweeps == 2);
+        wish.window_s = 0.22;
+        CHECK(ictusi_mesh_plan(&wish, &quick).sweeps == 2);
+        wish.window_s = 0.0;
         wish.sweeps = 2;
         CHECK(ictusi_mesh_plan(&wish, &quick).sweeps == 2);
         wish.sweeps = 3;
