@@ -19,7 +19,7 @@
 enum { PROCESSES = 6, MEMBERS = 8, FOREIGN = 100 };
 
 /* The communicators of the job. Those from FOREIGN on are processes of another one. */
-enum made {
+enum {
     WORLD,
     SELF,
     EVEN,
@@ -92,14 +92,14 @@ void *calloc_kept(size_t n, size_t size)
     return kept[count++] = calloc_system(n, size);
 }
 
-static MPI_Comm handle_of(enum made made)
+static MPI_Comm handle_of(int made)
 {
     return made == WORLD  ? MPI_COMM_WORLD
            : made == SELF ? MPI_COMM_SELF
                           : (MPI_Comm)(uintptr_t)(16 * (made + 1));
 }
 
-static enum made made_of(MPI_Comm comm)
+static int made_of(MPI_Comm comm)
 {
     int made = 0;
     while (made < MADE && handle_of(made) != comm) {
@@ -110,7 +110,7 @@ static enum made made_of(MPI_Comm comm)
 }
 
 /* Where a process is in a group of a communicator, or -1. */
-static int place_in(enum made made, int side, int process)
+static int place_in(int made, int side, int process)
 {
     const struct model *m = &models[made];
     for (int i = 0; i < (side ? m->remote : m->local); i++) {
@@ -121,18 +121,18 @@ static int place_in(enum made made, int side, int process)
     return made == SELF ? 0 : -1;
 }
 
-static bool is_member(enum made made, int process)
+static bool is_member(int made, int process)
 {
     return place_in(made, 0, process) >= 0 || place_in(made, 1, process) >= 0;
 }
 
-static int own_side(enum made made)
+static int own_side(int made)
 {
     return place_in(made, 0, ictusi_tracer.rank) < 0;
 }
 
 /* The handle of a group: of one side of a communicator. */
-static MPI_Group group_handle(enum made made, int side)
+static MPI_Group group_handle(int made, int side)
 {
     return (MPI_Group)(uintptr_t)(16 * (2 * (int)made + side + 1));
 }
@@ -151,7 +151,7 @@ static int model_rank(MPI_Comm comm, int *rank)
     return MPI_SUCCESS;
 }
 
-static int side_size(enum made made, int side)
+static int side_size(int made, int side)
 {
     return side ? models[made].remote : models[made].local;
 }
@@ -273,7 +273,7 @@ static void process_begins(int rank)
     REQUIRE(!ictusi_comms_start());
 }
 
-static MPI_Comm own(enum made made)
+static MPI_Comm own(int made)
 {
     return is_member(made, ictusi_tracer.rank) ? handle_of(made) : MPI_COMM_NULL;
 }
@@ -418,7 +418,7 @@ static void keys_are_shared(void)
 static void groups_are_told(void)
 {
     static const struct {
-        enum made made;
+        int made;
         const char *a, *b;
     } wanted[] = {{WORLD, "0-5", NULL},
                   {EVEN, "0,2,4", NULL},
