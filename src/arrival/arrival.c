@@ -300,9 +300,10 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
 
 int ictus_arrival_describe(const char *arrival, struct ictus_arrival_traced *traced)
 {
+    const struct ictus_arrival_traced nothing = {.duration_s = NAN};
     struct arrival a;
     const int err = ictusi_arrival_init(&a, arrival, 0, 0, NULL);
-    *traced = err ? (struct ictus_arrival_traced){.duration_s = NAN} : a.traced;
+    *traced = err ? nothing : a.traced;
     ictusi_arrival_fini(&a);
     return err;
 }
