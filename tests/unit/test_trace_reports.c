@@ -298,8 +298,8 @@ static const char blamed[] =
 static void waits_are_told_with_their_errors(void)
 {
     prints(waits_text_print, blamed,
-           "run: 2 ranks, 1 node, 0.5 s (together 2 s); clock ±1.96 us (95 %), from the\n"
-           "  messages\n"
+           "run: 2 ranks, 1 node, 0.5 s (together 2 s);\n"
+           "  clock ±1.96 us (95 %), from the messages\n"
            "waiting                      0.4 s  20.0 % ± 7.5      decidable 87.5 %\n"
            "  late sender               0.25 s  12.5 %          \n"
            "    in the wrong order      0.05 s  at most 3.5 %   \n"
@@ -383,8 +383,8 @@ static void long_heads_are_broken(void)
            " {'type': 'critical-path', 'of': 'rank', 'rank': 5, 'share': 0.5},"
            " {'type': 'critical-path', 'of': 'rank', 'rank': 6, 'share': 0.5},"
            " {'type': 'critical-path', 'of': 'site', 'site': '/b/c', 'share': 1}]",
-           "a/directory/whose/name/is/long: 2 ranks, 2 nodes, 1 s (together 1 s); clock ±196\n"
-           "  us (95 %), from the trace\n"
+           "a/directory/whose/name/is/long: 2 ranks, 2 nodes, 1 s (together 1 s);\n"
+           "  clock ±196 us (95 %), from the trace\n"
            "waiting                        1 s  100.0 %           decidable 100.0 %\n"
            "critical path: rank 5 50 %; 100 % in b/c, imb. 0 s\n"
            "left out: 1 calls\n");

@@ -251,31 +251,46 @@ static void text_put_wrapped(const char *text)
     }
 }
 
-static void waits_text_print_head(const json_t *whole)
+/* How well the clocks are known. */
+static void waits_text_write_clock(const json_t *whole, char *text, size_t size)
 {
     const char *source = member_text(whole, "sigma_source");
-    char clock[120] = "one clock";
+    const double error_us = 1.96e-3 * text_number(whole, "clock_sigma_ns");
     if (strcmp(source, "unknown") == 0) {
-        (void)snprintf(clock, sizeof clock, "clock ± unknown");
-    } else if (strcmp(source, "one-clock") != 0) {
-        const double error_us = 1.96e-3 * text_number(whole, "clock_sigma_ns");
-        (void)snprintf(clock, sizeof clock, "clock %s%.3g us (95 %%), from the %s",
+        (void)snprintf(text, size, "clock ± unknown");
+    } else if (strcmp(source, "one-clock") == 0) {
+        (void)snprintf(text, size, "one clock");
+    } else {
+        (void)snprintf(text, size, "clock %s%.3g us (95 %%), from the %s",
                        error_us < 0.001 ? "within ±" : "±", fmax(error_us, 0.001), source);
     }
+}
+
+/* In one line if there is room; else what is said of the clock has a line of its own. */
+static void waits_text_print_head(const json_t *whole)
+{
     const double ranks = text_number(whole, "processes");
     const double nodes = text_number(whole, "nodes");
     const double locations = text_number(whole, "locations");
     char threads[40] = "";
+    char clock[120];
+    char head[1024];
+    char line[1200];
     if (locations > ranks) {
         (void)snprintf(threads, sizeof threads, ", %.0f locations", locations);
     }
-    char head[1024];
-    (void)snprintf(head, sizeof head,
-                   "%.512s: %.0f rank%s%s, %.0f node%s, %.4g s (together %.4g s); %s",
-                   member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", threads, nodes,
-                   nodes == 1 ? "" : "s", text_number(whole, "wall_s"),
-                   text_number(whole, "rank_time_s"), clock);
-    text_put_wrapped(head);
+    waits_text_write_clock(whole, clock, sizeof clock);
+    (void)snprintf(
+        head, sizeof head, "%.512s: %.0f rank%s%s, %.0f node%s, %.4g s (together %.4g s);",
+        member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", threads, nodes,
+        nodes == 1 ? "" : "s", text_number(whole, "wall_s"), text_number(whole, "rank_time_s"));
+    (void)snprintf(line, sizeof line, "%s %s", head, clock);
+    if (ictus_text_fit(line, SCREEN_COLUMNS) == strlen(line)) {
+        printf("%s\n", line);
+    } else {
+        text_put_wrapped(head);
+        printf("  %s\n", clock);
+    }
 }
 
 static const json_t *waits_text_nth_of(const json_t *report, const char *type, size_t n)
