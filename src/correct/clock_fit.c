@@ -3,7 +3,7 @@
  * The model of the clocks is fitted on one rank, the leader, but all ranks observe the trace for
  * it. Before each observation the leader broadcasts the present phi of the model.
  */
-#include "correct/clock_fit.h"
+#include "correct/fitting.h"
 
 #include "core/container.h"
 
@@ -18,22 +18,12 @@ enum { WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
  * The number of knots, which depends on the number of clocks. 49 knots are the ends of 48 cells of
  * time; pieces shorter than a cell would be determined by no delay.
  */
-enum { KNOTS_MANY = 49, KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8, CELLS = 48 };
+enum { KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8 };
 
 /*
  * Violations beyond this (us) come from clocks that started apart, so constants are applied first.
  */
 static const double apart_us = 1000;
-
-struct fitting {
-    struct clock_source source; /* first member */
-    struct clock_fit *fit;
-    struct session *session;
-    struct least_delays delays;
-    int64_t *constants; /* by clock, ticks: added before anything else */
-    int64_t from, to;   /* the span of the times, including the constants */
-    double us_per_tick;
-};
 
 /*
  * A dense solution takes time in proportion to the cube of the unknowns, clocks x knots. So there
@@ -43,81 +33,10 @@ struct fitting {
 static uint32_t knots_for(uint32_t clocks)
 {
     if (clocks <= CLOCKS_FEW) {
-        return KNOTS_MANY;
+        return FITTING_KNOTS_MANY;
     }
     const uint32_t knots = UNKNOWNS_MAX / clocks;
     return clocks > WALKS_MAX ? 2 : knots > KNOTS_SOME ? KNOTS_SOME : knots;
-}
-
-/*
- * Set the maps of all clocks: the constants minus phi, with knots at regular times. The knots are
- * regular on the common time, but a map is applied to the clock's own time, which does not include
- * its constant. All ranks make the same maps, since all have the same phi. The session owns them.
- */
-static int clock_fit_set_maps(struct fitting *f)
-{
-    struct session *s = f->session;
-    const struct clock_model *m = &f->fit->model;
-    int64_t times[KNOTS_MANY];
-    double offsets[KNOTS_MANY];
-    ictusi_presync_free(s->units, s->unit_count);
-    s->units = calloc(s->unit_count + 1UL, sizeof *s->units);
-    int err = s->units ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    const double step = (double)(f->to - f->from) / (m->knots - 1);
-    for (uint32_t u = 0; u < s->unit_count && !err; u++) {
-        for (uint32_t k = 0; k < m->knots; k++) {
-            /*
-             * phi is how far the clock is ahead, so the map subtracts it. Constants may amount to
-             * decades, so they are added to the pieces as integers below; only phi passes through a
-             * double.
-             */
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
-            times[k] = f->from + (int64_t)(step * k) - f->constants[u];
-            offsets[k] = -m->phi[(uint64_t)u * m->knots + k] / f->us_per_tick;
-        }
-        err = ictusi_clock_map_knots(&s->units[u], times, offsets, m->knots);
-        for (uint32_t i = 0; !err && i < s->units[u].count; i++) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the same */
-            s->units[u].pieces[i].offset += f->constants[u];
-        }
-    }
-    return err;
-}
-
-/* Observe all delays with these values as times. Collective. */
-static int clock_fit_look_at(struct fitting *f, const int64_t *values)
-{
-    struct session *s = f->session;
-    ictusi_delays_begin(&f->delays, values, f->from, f->to);
-    s->flow.observer = &f->delays.observer;
-    s->flow.known = values;
-    int err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
-    return err ? err : ictusi_delays_finish(&f->delays, s->team);
-}
-
-/* The same, with the times corrected by the model's phi. Collective. */
-static int fit_look_again(struct fitting *f)
-{
-    int err = ictusi_session_agree(f->session, clock_fit_set_maps(f));
-    if (!err) {
-        ictusi_session_map_values(f->session);
-        err = clock_fit_look_at(f, f->session->history.points.value);
-    }
-    return err;
-}
-
-/*
- * The leader's message before each observation: whether there is another one, and phi. The results
- * come back in clock_fit_look_at(), which merges the least delays of all ranks.
- */
-static int clock_fit_share_phi(struct fitting *f, uint64_t *more)
-{
-    struct team *team = f->session->team;
-    const struct clock_model *m = &f->fit->model;
-    int err = team ? team->broadcast(team, more, sizeof *more) : ICTUS_OK;
-    return err || !team
-               ? err
-               : team->broadcast(team, m->phi, (uint64_t)m->clocks * m->knots * sizeof *m->phi);
 }
 
 /*
@@ -128,15 +47,15 @@ static int clock_fit_on_observe(struct clock_source *source, struct clock_model 
 {
     struct fitting *f = container_of(source, struct fitting, source);
     uint64_t more = true;
-    int err = clock_fit_share_phi(f, &more);
-    err = err ? err : fit_look_again(f);
+    int err = ictusi_fitting_share_phi(f, &more);
+    err = err ? err : ictusi_fitting_look_again(f);
     return err ? err : ictusi_clock_model_see(model, &f->delays, f->us_per_tick);
 }
 
 /*
  * The leader chooses a model, and the others take part in each observation. Finally, phi is made
  * relative to the clock that shows the time, and is broadcast to all ranks. Collective: each
- * clock_fit_share_phi() of the leader matches one of the others, also after errors.
+ * ictusi_fitting_share_phi() of the leader matches one of the others, also after errors.
  */
 static int clock_fit_choose_together(struct fitting *f)
 {
@@ -146,48 +65,27 @@ static int clock_fit_choose_together(struct fitting *f)
     if (!team || team->rank == 0) {
         err = ictusi_clock_choice_run(&f->fit->model, &f->source, &f->fit->choice);
         ictusi_clock_model_align(&f->fit->model);
-        const int said = clock_fit_share_phi(f, &more);
+        const int said = ictusi_fitting_share_phi(f, &more);
         err = err ? err : said;
     } else {
         do {
-            err = clock_fit_share_phi(f, &more);
-            err = err || !more ? err : fit_look_again(f);
+            err = ictusi_fitting_share_phi(f, &more);
+            err = err || !more ? err : ictusi_fitting_look_again(f);
         } while (more && !err);
         /* After an error the leader signals the end. */
         while (more && err) {
-            more = clock_fit_share_phi(f, &more) ? 0 : more;
+            more = ictusi_fitting_share_phi(f, &more) ? 0 : more;
         }
     }
     err = ictusi_session_agree(f->session, err);
     uint64_t kind = (uint64_t)f->fit->choice.kind;
     err = err || !team ? err : team->broadcast(team, &kind, sizeof kind);
     f->fit->choice.kind = (enum clock_kind)kind;
-    err = err ? err : ictusi_session_agree(f->session, clock_fit_set_maps(f));
+    err = err ? err : ictusi_session_agree(f->session, ictusi_fitting_set_maps(f));
     if (!err) {
         ictusi_session_map_values(f->session);
     }
     return err;
-}
-
-/* The first location of a clock that has offsets; it represents the clock. */
-static uint32_t clock_fit_find_spokesman(const struct session *s, uint32_t unit)
-{
-    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
-        if (s->unit_of[l] == unit && s->trace->layout.locations[l].offset_count > 0) {
-            return l;
-        }
-    }
-    return LAYOUT_NONE;
-}
-
-/* The first clock with offsets, or the first clock. */
-static uint32_t clock_fit_find_reference(const struct session *s)
-{
-    uint32_t u = 0;
-    while (u < s->unit_count && clock_fit_find_spokesman(s, u) == LAYOUT_NONE) {
-        u++;
-    }
-    return u < s->unit_count ? u : 0;
 }
 
 /*
@@ -201,17 +99,18 @@ static int clock_fit_find_constants(struct fitting *f)
     struct session *s = f->session;
     double *constants = calloc(s->unit_count + 1UL, sizeof *constants);
     int err = ictusi_session_agree(s, constants ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    err = err ? err : clock_fit_look_at(f, s->history.points.time);
+    err = err ? err : ictusi_fitting_look_at(f, s->history.points.time, f->from, f->to);
     int64_t worst = 0;
     for (uint64_t i = 0; i < f->delays.row_count * f->delays.cells && !err; i++) {
         worst = f->delays.delay[i] < worst ? f->delays.delay[i] : worst;
     }
-    if (!err && (double)-worst * f->us_per_tick > apart_us) {
+    f->worst = (double)-worst * f->us_per_tick;
+    if (!err && f->worst > apart_us) {
         err = ictusi_session_agree(s, ictusi_delays_constants(&f->delays, constants));
     }
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): agreed above */
-        f->constants[u] = llround(constants[u] - constants[clock_fit_find_reference(s)]);
+        f->constants[u] = llround(constants[u] - constants[ictusi_fitting_reference(s)]);
     }
     free(constants);
     return err;
@@ -257,8 +156,10 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
     uint32_t hint = 0;
     const int64_t based =
         clock_map_at(&s->maps[location], time, &hint) + f->constants[s->unit_of[location]];
-    *position = (double)(based - f->from) / (double)(f->to - f->from) * (f->fit->model.knots - 1);
-    return (double)(based - time - o->offset) * f->us_per_tick;
+    const double jumped = ictusi_clock_fit_jumped_by(f->fit, s->unit_of[location], based);
+    *position = (double)(based - llround(jumped) - f->from) / (double)(f->to - f->from) *
+                (f->fit->model.knots - 1);
+    return ((double)(based - time - o->offset) - jumped) * f->us_per_tick;
 }
 
 /*
@@ -291,10 +192,10 @@ static int clock_fit_set_offsets(struct fitting *f)
     if (!m->offsets) {
         return ICTUS_ERR_NOMEM;
     }
-    m->reference = clock_fit_find_reference(s);
-    const uint32_t lead = clock_fit_find_spokesman(s, m->reference);
+    m->reference = ictusi_fitting_reference(s);
+    const uint32_t lead = ictusi_fitting_spokesman(s, m->reference);
     for (uint32_t u = 0; u < s->unit_count; u++) {
-        const uint32_t l = clock_fit_find_spokesman(s, u);
+        const uint32_t l = ictusi_fitting_spokesman(s, u);
         const uint32_t count = l == LAYOUT_NONE || l == lead ? 0 : locations[l].offset_count;
         for (uint32_t i = 0; i < count; i++) {
             if (offset_is_copy(f, &locations[l], i)) {
@@ -336,6 +237,7 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
         ictusi_check_fini(&fitted);
         ictusi_clock_choice_decline(&f->fit->choice, &f->fit->model,
                                     (double)ictusi_check_largest(stats) * f->us_per_tick);
+        ictusi_jump_search_decline(f);
         ictusi_presync_free(s->units, s->unit_count);
         s->units = NULL;
         return ICTUS_OK;
@@ -355,7 +257,7 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
 static void clock_fit_keep_constants(struct fitting *f)
 {
     for (uint32_t u = 0; u < f->session->unit_count; u++) {
-        if (f->constants[u] && f->fit->choice.kind == CLOCKS_BASE) {
+        if ((f->constants[u] || f->fit->jump_count) && f->fit->choice.kind == CLOCKS_BASE) {
             f->fit->choice.kind = CLOCKS_LINES;
         }
     }
@@ -368,7 +270,7 @@ static void clock_fit_keep_constants(struct fitting *f)
 static int fit_clocks(struct fitting *f, struct check_stats *stats)
 {
     struct session *s = f->session;
-    int err = ictusi_delays_init(&f->delays, s->unit_of, s->unit_count, CELLS);
+    int err = ictusi_delays_init(&f->delays, s->unit_of, s->unit_count, FITTING_CELLS);
     f->constants = calloc(s->unit_count + 1UL, sizeof *f->constants);
     err = err || f->constants ? err : ICTUS_ERR_NOMEM;
     err = ictusi_session_agree(s, err);
@@ -380,9 +282,11 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
                                                                 knots_for(s->unit_count), 0));
     err = err ? err : clock_fit_find_span(f);
     f->fit->model.length = (double)(f->to - f->from) * f->us_per_tick;
+    err = err ? err : ictusi_jump_search_run(f);
     err = ictusi_session_agree(s, err ? err : clock_fit_set_offsets(f));
     err = err ? err : clock_fit_choose_together(f);
     if (!err) {
+        ictusi_jump_search_add_errors(f);
         f->fit->tried = true;
         clock_fit_keep_constants(f);
         err = fit_judge(f, stats);
@@ -425,6 +329,40 @@ void ictusi_clock_fit_fini(struct clock_fit *fit)
     ictusi_clock_model_fini(&fit->model);
     ictusi_clock_choice_fini(&fit->choice);
     free(fit->clock_of);
+    free(fit->jumps);
+}
+
+/* How far a clock has jumped ahead by an instant of the common time, ticks. */
+double ictusi_clock_fit_jumped(const struct clock_fit *fit, uint32_t clock, int64_t instant)
+{
+    double jumped = 0;
+    for (uint32_t i = 0; i < fit->jump_count; i++) {
+        const struct clock_jump *jump = &fit->jumps[i];
+        const double part = (double)(instant - jump->from) / (double)(jump->to - jump->from);
+        jumped += jump->clock == clock ? jump->size * fmin(fmax(part, 0), 1) : 0;
+    }
+    return jumped;
+}
+
+/* The same by what the clock shows, without its constant but after its jumps. */
+double ictusi_clock_fit_jumped_by(const struct clock_fit *fit, uint32_t clock, int64_t shown)
+{
+    int64_t instant = shown;
+    for (int i = 0; i < 3; i++) {
+        instant = shown - llround(ictusi_clock_fit_jumped(fit, clock, instant));
+    }
+    return ictusi_clock_fit_jumped(fit, clock, instant);
+}
+
+/* An instant of the common time, at which a clock jumped, in the corrected trace. */
+static int64_t clock_fit_jump_time(const struct clock_fit *fit, const struct clock_jump *jump,
+                                   int64_t instant)
+{
+    const struct clock_model *m = &fit->model;
+    const double at =
+        (double)(instant - fit->from) / (double)(fit->to - fit->from) * (m->knots - 1);
+    const double phi = ictusi_clock_model_at(m, m->phi, jump->clock, at);
+    return instant - llround(phi / fit->us_per_tick) + fit->raised;
 }
 
 double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, int64_t time)
@@ -441,18 +379,51 @@ double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, in
      */
     double at = since / (double)(fit->to - fit->from) * (m->knots - 1);
     at = fmin(fmax(at, 0), m->knots - 1);
-    return ictusi_clock_model_at(m, m->error, clock, at) / fit->us_per_tick;
+    double error = ictusi_clock_model_at(m, m->error, clock, at) / fit->us_per_tick;
+    for (uint32_t i = 0; i < fit->jump_count; i++) {
+        const struct clock_jump *jump = &fit->jumps[i];
+        const bool during = time >= clock_fit_jump_time(fit, jump, jump->from) &&
+                            time <= clock_fit_jump_time(fit, jump, jump->to);
+        error += jump->clock == clock && during ? fabs(jump->size) : 0;
+    }
+    return error;
+}
+
+/* How far a clock was ahead at a position between the knots, with its jumps, us. */
+static double clock_fit_ahead(const struct clock_fit *fit, uint32_t clock, double at)
+{
+    const struct clock_model *m = &fit->model;
+    const int64_t instant =
+        fit->from + llround(at / (m->knots - 1) * (double)(fit->to - fit->from));
+    return ictusi_clock_model_at(m, m->phi, clock, at) +
+           ictusi_clock_fit_jumped(fit, clock, instant) * fit->us_per_tick;
+}
+
+static json_t *clock_jumps_json(const struct clock_fit *fit)
+{
+    json_t *jumps = json_array();
+    for (uint32_t i = 0; i < fit->jump_count; i++) {
+        const struct clock_jump *jump = &fit->jumps[i];
+        const double ns = fit->us_per_tick * 1e3;
+        (void)json_array_append_new(
+            jumps, json_pack("{s:i, s:f, s:f, s:I, s:I}", "clock", (int)jump->clock, "size_ns",
+                             jump->size * ns, "error_ns", jump->error * ns, "after",
+                             (json_int_t)clock_fit_jump_time(fit, jump, jump->from), "before",
+                             (json_int_t)clock_fit_jump_time(fit, jump, jump->to)));
+    }
+    return jumps;
 }
 
 /* One clock over time: how far it was moved beyond the archive's offsets, and the error of that. */
-static json_t *clock_json(const struct clock_model *m, uint32_t clock)
+static json_t *clock_json(const struct clock_fit *fit, uint32_t clock)
 {
     enum { INSTANTS = 9 };
+    const struct clock_model *m = &fit->model;
     json_t *moves = json_array();
     json_t *errors = json_array();
     for (int i = 0; i < INSTANTS; i++) {
         const double at = (double)i / (INSTANTS - 1) * (m->knots - 1);
-        const double phi = ictusi_clock_model_at(m, m->phi, clock, at);
+        const double phi = clock_fit_ahead(fit, clock, at);
         const double error = ictusi_clock_model_at(m, m->error, clock, at);
         (void)json_array_append_new(moves, json_real(-phi * 1e3));
         (void)json_array_append_new(errors, json_real(error * 1e3));
@@ -474,10 +445,10 @@ void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
     for (uint32_t u = 0; u < m->clocks; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
             error = fmax(error, m->error[(uint64_t)u * m->knots + k]);
-            moved = fmax(moved, fabs(m->phi[(uint64_t)u * m->knots + k]));
+            moved = fmax(moved, fabs(clock_fit_ahead(fit, u, k)));
         }
         if (u < CLOCKS_LISTED) {
-            (void)json_array_append_new(clocks, clock_json(m, u));
+            (void)json_array_append_new(clocks, clock_json(fit, u));
         }
     }
     json_t *more =
@@ -485,6 +456,9 @@ void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
                   "clock_walk", fit->choice.walk.strength, "clock_error_ns", error * 1e3,
                   "clock_moved_ns", moved * 1e3, "clocks", clocks, "thread_clocks",
                   fit->choice.kind == CLOCKS_BASE ? 0 : (int)fit->thread_clocks);
+    if (fit->jump_count > 0) {
+        (void)json_object_set_new(more, "clock_jumps", clock_jumps_json(fit));
+    }
     if (fit->choice.refused != CLOCKS_BASE) {
         (void)json_object_set_new(more, "clock_refused", json_string(kinds[fit->choice.refused]));
         (void)json_object_set_new(more, "clock_refused_moves_ns",

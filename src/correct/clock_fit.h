@@ -4,12 +4,15 @@
 #define ICTUS_CORRECT_CLOCK_FIT_H
 
 #include "causality/clock_choice.h"
+#include "causality/clock_jumps.h"
 #include "correct/session.h"
 
 /* The chosen model, for the report. */
 struct clock_fit {
     struct clock_model model;
     struct clock_choice choice;
+    struct clock_jump *jumps; /* what clocks jumped by, beside the model's phi */
+    uint32_t jump_count;
     bool tried;
     uint32_t *clock_of;     /* by location */
     uint32_t thread_clocks; /* how many of the clocks belong to single threads */
@@ -33,6 +36,13 @@ void ictusi_clock_fit_fini(struct clock_fit *fit);
  * nothing is known about it, and for the clock that shows the time, which has no error.
  */
 double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, int64_t time);
+
+/*
+ * How far a clock has jumped ahead by an instant of the common time, ticks; and the same by what
+ * the clock shows then, with its constant added.
+ */
+double ictusi_clock_fit_jumped(const struct clock_fit *fit, uint32_t clock, int64_t instant);
+double ictusi_clock_fit_jumped_by(const struct clock_fit *fit, uint32_t clock, int64_t shown);
 
 /* Add "clock_model" and its results for each clock to a report. */
 void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object);

@@ -100,6 +100,26 @@ static void checks_are_told_in_words(void)
     prints(trace_words_print, "{}", "");
 }
 
+static void jumps_are_told_in_words(void)
+{
+    static const char *const said[] = {"1 jump of a clock was removed.\n",
+                                       "2 jumps of clocks were removed.\n"};
+    for (int i = 0; i < 2; i++) {
+        char report[400];
+        char text[400];
+        (void)snprintf(report, sizeof report,
+                       "{'type': 'correct', 'output': 'new', 'presync': 'none', " SIZE
+                       "'clock_jumps': [{}%s]}",
+                       i ? ", {}" : "");
+        (void)snprintf(text, sizeof text,
+                       "run: 1 event of 1 location on 1 node, 1 message, 1 collective.\n"
+                       "Found no violation of the clock condition.\n%s"
+                       "new, written now, has no violation of the clock condition.\n\n",
+                       said[i]);
+        prints(trace_words_print, report, text);
+    }
+}
+
 static void corrections_are_told_in_words(void)
 {
     prints(trace_words_print,
@@ -393,6 +413,7 @@ static void long_heads_are_broken(void)
 int main(void)
 {
     checks_are_told_in_words();
+    jumps_are_told_in_words();
     corrections_are_told_in_words();
     members_are_told_once();
     reports_are_put();

@@ -180,6 +180,12 @@ static void trace_words_print_presync(FILE *out, const json_t *report)
             "threads contradict the clocks of their processes and have clocks of their own");
         (void)fprintf(out, ".\n");
     }
+    const json_int_t jumps = (json_int_t)json_array_size(json_object_get(report, "clock_jumps"));
+    if (jumps > 0) {
+        trace_words_print_count(out, jumps, "jump of a clock was removed",
+                                "jumps of clocks were removed");
+        (void)fprintf(out, ".\n");
+    }
     if (presync && strcmp(presync, "messages") == 0) {
         (void)fprintf(out, "Clocks fitted to the messages leave ");
         trace_words_print_violations(out, report, "fit_");
