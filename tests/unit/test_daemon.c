@@ -225,7 +225,8 @@ static void test_chain(void)
     const pid_t lock_pid = spawn(run_lock, &o);
     for (int i = 0; i < 500; i++) {
         fetch(web, text, sizeof(text));
-        if (strstr(text, "\nictus_lock_state 1\n")) {
+        /* The clock is published a moment before what is told of it. */
+        if (strstr(text, "\nictus_lock_state 1\n") && strstr(text, "\nictus_lock_stratum 4\n")) {
             break;
         }
         sleep_ms(10);
