@@ -12,8 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A symbol that every MPI library defines and none of our libraries does. */
-static const char probe[] = "PMPI_Comm_size";
+/*
+ * A symbol that every MPI library defines and none of our libraries does: the tracer stands before
+ * most functions under both of their names.
+ */
+static const char probe[] = "PMPI_T_cvar_get_num";
 
 enum { FOUND_MAX = 16 };
 

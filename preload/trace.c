@@ -7,6 +7,7 @@
  * some of MPICH call PMPI_X, so that C and Fortran callers are seen alike and once.
  */
 #include "behind.h"
+#include "library.h"
 #include "speaker.h"
 
 #include "trace/tallies_mpi.h"
@@ -152,8 +153,10 @@ static void trace_forked(void)
     ictusi_tracer.forked = true;
 }
 
+/* A program that is linked with another MPI library is refused before it does anything. */
 __attribute__((constructor)) static void trace_loaded(void)
 {
+    preload_refuse_other("trace");
     ictusi_real_load();
     ictusi_tracer.comm = MPI_COMM_NULL;
     ictusi_tracer.world = MPI_GROUP_NULL;
