@@ -2,8 +2,8 @@
 /*
  * What `ictus serve` promises, under faults that are drawn from a seed: each answer is as near to
  * the truth as it says, or says that it knows nothing; it goes to who asked, from the address that
- * was asked, and is no longer than the question. Nobody gets an answer who must not, and everybody
- * else does. Packets are lost, late, repeated and forged; the system's clock is set; stamps get
+ * was asked, and is no longer than the question. Clients that are not allowed get no answer; all
+ * others do. Packets are lost, late, repeated and forged; the system's clock is set; stamps get
  * lost; the lock's daemon falls silent, loses its clock, and is replaced.
  *
  *   serve-jobs serve FIRST COUNT [-v]    seeds FIRST to FIRST + COUNT - 1; a failing one is printed

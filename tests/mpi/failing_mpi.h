@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of MPI of which one fails, on all ranks. A test is linked with --wrap for each of them. */
+/* MPI calls, one of which a test makes fail on all ranks. A test is linked with --wrap for each. */
 #ifndef ICTUS_TESTS_FAILING_MPI_H
 #define ICTUS_TESTS_FAILING_MPI_H
 

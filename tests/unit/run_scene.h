@@ -60,7 +60,7 @@ static struct scene {
     bool keep_time, page_is_there;
 } scene;
 
-/* The tests write here what shall be in a clock that a source has locked. */
+/* What a test wants to be in the clock that a source has locked. */
 static struct page_clock scene_clock;
 
 static void scene_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which clock jumped, when and by how much, for clocks that are known; and what is no jump. */
+/* Which clock jumped, when, and by how much, against truth; and what must not pass for a jump. */
 #include "../check.h"
 
 #include "causality/clock_jumps.h"
