@@ -99,6 +99,13 @@ static double summary_lag_one(const double *y, size_t n, double mean, const int6
     return pairs >= 2 && square > 0 ? fmax(-1, fmin(1, product / square / share)) : NAN;
 }
 
+/* y: a rank's place among the others in one instance. */
+static double summary_place(const struct ictus_arrivals *a, const struct scratch *s, size_t i,
+                            int r)
+{
+    return (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
+}
+
 /*
  * One rank's statistics. The correlation is that of the ranks of y, its place among the others, and
  * persistence that of z. Mean, standard deviation and quantiles are those of the offset x itself,
@@ -110,14 +117,13 @@ static void summary_summarize_rank(struct ictus_arrivals *a, int r, struct scrat
     struct ictus_arrival_rank *rank = &a->rank[r];
     const size_t n = (size_t)a->recorded;
     for (size_t i = 0; i < n; i++) {
-        s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
+        s->values[i] = summary_place(a, s, i, r);
     }
     summary_rank_values(s->values, s->sorted, n);
     rank->autocorrelation =
         summary_lag_one(s->values, n, ictusi_stats_mean(s->values, n), a->calls);
     for (size_t i = 0; i < n; i++) {
-        const double place = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
-        s->values[i] = place * s->share[i];
+        s->values[i] = summary_place(a, s, i, r) * s->share[i];
     }
     const double mean = ictusi_stats_mean(s->values, n);
     const double sd = ictusi_stats_sd(s->values, n);

@@ -6,6 +6,8 @@
  */
 #include "causality/clock_jumps.h"
 
+#include "core/stats.h"
+
 #include <ictus/error.h>
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +91,18 @@ static bool jump_eliminate(double matrix[FIT_TERMS][FIT_TERMS + 1])
     return true;
 }
 
-/* Least absolute residuals, by reweighted least squares: waits are no errors of the clocks. */
+/* What a delay's gap has beyond the fit. */
+static double jump_sample_rest(const struct jump_sample *s, const struct jump_shape *shape,
+                               const struct jump_fit *fit)
+{
+    return s->gap - fit->by[FIT_LEVEL] - fit->by[FIT_SLOPE] * s->at -
+           fit->by[FIT_JUMP] * jump_shape_value(shape, s->at) - fit->by[FIT_HALF] * s->sign;
+}
+
+/*
+ * Least absolute residuals, by reweighted least squares, because waits are not errors of the
+ * clocks.
+ */
 static bool jump_fit_window(const struct jump_window *w, struct jump_shape shape, double scatter,
                             struct jump_fit *fit)
 {
@@ -100,10 +113,7 @@ static bool jump_fit_window(const struct jump_window *w, struct jump_shape shape
         for (uint32_t i = 0; i < w->count; i++) {
             const struct jump_sample *s = &w->samples[i];
             const double terms[] = {1, s->at, jump_shape_value(&shape, s->at), s->sign};
-            double rest = s->gap;
-            for (int k = 0; k < FIT_TERMS; k++) {
-                rest -= fit->by[k] * terms[k];
-            }
+            const double rest = jump_sample_rest(s, &shape, fit);
             const double weight = round ? 1 / (scatter + fabs(rest)) : 1;
             for (int k = 0; k < FIT_TERMS; k++) {
                 for (int j = 0; j < FIT_TERMS; j++) {
@@ -118,12 +128,9 @@ static bool jump_fit_window(const struct jump_window *w, struct jump_shape shape
         }
     }
     for (uint32_t i = 0; i < w->count; i++) {
-        const struct jump_sample *s = &w->samples[i];
-        const double rest = s->gap - fit->by[FIT_LEVEL] - fit->by[FIT_SLOPE] * s->at -
-                            fit->by[FIT_JUMP] * jump_shape_value(&shape, s->at) -
-                            fit->by[FIT_HALF] * s->sign;
+        const double rest = jump_sample_rest(&w->samples[i], &shape, fit);
         fit->miss += fabs(rest) / w->count;
-        fit->broken = fmax(fit->broken, -rest * s->sign);
+        fit->broken = fmax(fit->broken, -rest * w->samples[i].sign);
     }
     return good;
 }
@@ -201,13 +208,6 @@ struct jump_vote {
     double level, slope, half;
 };
 
-static int jumps_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Fit a jump in a cell. Returns whether there are enough delays both ways. */
 static bool jump_pair_fit(const struct least_delays *d, const struct delay_pair *pair,
                           uint32_t cell, int length, double scatter, struct jump_window *w,
@@ -231,7 +231,7 @@ static double jump_pair_usual(const struct least_delays *d, const struct delay_p
             sizes[n++] = fabs(fit.by[FIT_JUMP]);
         }
     }
-    qsort(sizes, n, sizeof *sizes, jumps_compare);
+    ictusi_stats_sort(sizes, n);
     return n ? sizes[n / 2] : 0;
 }
 
@@ -282,7 +282,7 @@ static uint32_t jump_sizes_collect(const struct least_delays *d, const struct ju
             sizes[n++] = 0;
         }
     }
-    qsort(sizes, n, sizeof *sizes, jumps_compare);
+    ictusi_stats_sort(sizes, n);
     return n;
 }
 
@@ -421,7 +421,7 @@ static int moments_compare(const void *a, const void *b)
     return (x->instant > y->instant) - (x->instant < y->instant);
 }
 
-/* A wait is no surprise, but a delay below the least one is. */
+/* A wait is to be expected, but a delay below the least one is not. */
 static double jump_loss(double rest, double unit)
 {
     return log1p(rest < 0 ? -4 * rest / unit : rest / unit);
@@ -540,7 +540,7 @@ int ictusi_clock_jump_rest(const struct least_delays *d, struct clock_jump *jump
         }
     }
     if (n) {
-        qsort(sizes, n, sizeof *sizes, jumps_compare);
+        ictusi_stats_sort(sizes, n);
         jump->size += (sizes[(n - 1) / 2] + sizes[n / 2]) / 2;
         jump->error = miss / n / sqrt(n);
     }

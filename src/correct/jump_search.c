@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More jumps than this are no jumps. */
+/* A trace with more jumps than this has something else. */
 enum { JUMPS_MAX = 64 };
 
 /* Look closer at the time in which a jump was found, until nothing more can be told. Collective. */

@@ -181,8 +181,7 @@ static int output_whole_lines(int fd, off_t *length)
     return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-/* Whether the file has a whole object after its last newline, which only the newline is missing.
- */
+/* Whether the file has a whole object after its last newline, which lacks only its own newline. */
 static bool output_lacks_newline(int fd, off_t from)
 {
     const off_t end = lseek(fd, 0, SEEK_END);

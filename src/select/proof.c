@@ -216,7 +216,8 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
     char component[sizeof(ran->component)] = "";
-    const bool leads = process_is_first_of_node(f->plain);
+    const bool leads =
+        ictusi_sighting_han_splits(f->operation->name) && process_is_first_of_node(f->plain);
     int err = ICTUS_OK;
     /* Each turn is collective. All processes judge the same united sighting, so they all leave
      * these loops together. */
