@@ -170,15 +170,21 @@ static void proof_judge_sighting(const struct ictus_selector *s, const struct fo
     }
 }
 
+/* This process among those of its node. */
+struct node_place {
+    int rank, size;
+};
+
 /* Collective. */
-static bool process_is_first_of_node(MPI_Comm comm)
+static struct node_place proof_place_in_node(MPI_Comm comm)
 {
     MPI_Comm node = MPI_COMM_NULL;
-    int rank = 0;
+    struct node_place place = {0, 0};
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &rank);
+    MPI_Comm_rank(node, &place.rank);
+    MPI_Comm_size(node, &place.size);
     MPI_Comm_free(&node);
-    return rank == 0;
+    return place;
 }
 
 /* Observe once more and judge what all processes saw. Collective. */
@@ -217,7 +223,7 @@ static int proof_by_name(struct ictus_selector *s, struct forced *f, struct mess
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
     char component[sizeof(ran->component)] = "";
     const bool leads =
-        ictusi_sighting_han_splits(f->operation->name) && process_is_first_of_node(f->plain);
+        ictusi_sighting_han_splits(f->operation->name) && proof_place_in_node(f->plain).rank == 0;
     int err = ICTUS_OK;
     /* Each turn is collective. All processes judge the same united sighting, so they all leave
      * these loops together. */
@@ -403,14 +409,9 @@ static int proof_own_choice_like(const struct reference *r, int i)
  * collective of others, and then the name of one algorithm does not describe it. */
 static bool proof_on_one_node(MPI_Comm comm)
 {
-    MPI_Comm node = MPI_COMM_NULL;
     int size = 0;
-    int here = 0;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(comm, &size);
-    MPI_Comm_size(node, &here);
-    MPI_Comm_free(&node);
-    int all = here == size;
+    int all = proof_place_in_node(comm).size == size;
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
     return all;
 }
