@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus bench: how long a collective takes when every process starts together. */
+#include "bench/bench_footer.h"
 #include "bench/bench_proof.h"
 #include "bench/bench_reach.h"
 #include "bench/bench_rounds.h"
@@ -17,7 +18,6 @@
 #include <ictus/text.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,144 +324,6 @@ static void bench_warn_of_conditions(const struct bench_study *study)
     bench_warn_of_arrival(study);
 }
 
-/* The footer of the table says how far its digits can be trusted. */
-static void bench_note_drift(const struct bench_study *study)
-{
-    if (study->drifting > 0 && command_rank() == 0 &&
-        study->options->results.format == ICTUS_FORMAT_TEXT) {
-        remark_print(stdout,
-                     "%d of %d medians vary with the state of the machine; their intervals allow "
-                     "for that, and a longer --span narrows them",
-                     study->drifting, study->written);
-    }
-}
-
-/* Times under different arrivals look alike, and so do those of other processes than recorded. */
-static void bench_note_arrival(const struct bench_study *study)
-{
-    const char *arrival = study->options->arrival;
-    if (command_rank() != 0 || study->options->results.format != ICTUS_FORMAT_TEXT ||
-        study->written == 0 || strcmp(arrival, "together") == 0) {
-        return;
-    }
-    if (study->arrival_ranks > 0) {
-        remark_print(stdout, "arrival %s, a pattern of %d ranks", arrival, study->arrival_ranks);
-    } else {
-        remark_print(stdout, "arrival %s", arrival);
-    }
-    if (study->replayed > 0) {
-        remark_print(stdout,
-                     "%s of %" PRIu64
-                     " bytes took %.3f us (median) in the application, %.2f of that "
-                     "here; other times under these arrivals may be as far from the application's",
-                     study->traced.operation, study->traced.bytes, 1e6 * study->traced.duration_s,
-                     study->replayed);
-    }
-}
-
-/* One more thing to say, in a text of CONDITIONS_BYTES; what does not fit is left out. */
-enum { CONDITIONS_BYTES = 1024 };
-__attribute__((format(printf, 2, 3))) static void conditions_add(char *text, const char *format,
-                                                                 ...)
-{
-    const size_t used = strlen(text);
-    va_list values;
-    va_start(values, format);
-    if (used + 2 < CONDITIONS_BYTES) {
-        (void)snprintf(text + used, CONDITIONS_BYTES - used, "%s", used > 0 ? ", " : "");
-        const size_t begin = strlen(text);
-        (void)vsnprintf(text + begin, CONDITIONS_BYTES - begin, format, values);
-    }
-    va_end(values);
-}
-
-/* An option that concerns none of the operations was refused, so that all that is set concerns
- * some row. */
-static void conditions_of_data(const struct bench_options *o, char *text)
-{
-    if (strcmp(o->datatype, "char") != 0) {
-        conditions_add(text, "datatype %s", o->datatype);
-    }
-    if (strcmp(o->reduce, "sum") != 0) {
-        conditions_add(text, "op %s", o->reduce);
-    }
-    if (strcmp(o->layout, "contiguous") != 0) {
-        conditions_add(text, "layout %s", o->layout);
-    }
-    if (o->in_place) {
-        conditions_add(text, "in place");
-    }
-    if (o->cold) {
-        conditions_add(text, "caches cold");
-    }
-    if (o->buffers > 1) {
-        conditions_add(text, "%lld sets of buffers in turn", (long long)o->buffers);
-    }
-    if (o->messages != BENCH_MESSAGES) {
-        conditions_add(text, "%lld messages at once", (long long)o->messages);
-    }
-    if (o->partitions != BENCH_PARTITIONS) {
-        conditions_add(text, "%lld partitions", (long long)o->partitions);
-    }
-}
-
-/* Several reductions have a column of their own. */
-static void conditions_of_times(const struct bench_study *study, char *text)
-{
-    int count = 0;
-    int last = ICTUS_REDUCE_MAX;
-    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
-        count += study->wanted[r];
-        last = study->wanted[r] ? r : last;
-    }
-    if (strcmp(study->options->scheme, "harmonize") != 0) {
-        conditions_add(text, "scheme %s", study->options->scheme);
-    }
-    if (count == 1 && last != ICTUS_REDUCE_MAX) {
-        conditions_add(text, "reduction %s", ictus_reduction_names[last]);
-    }
-}
-
-static void conditions_of_processes(const struct bench_options *o, char *text)
-{
-    if (o->group > 0) {
-        conditions_add(text, "groups of %lld processes at once", (long long)o->group);
-    }
-    if (o->placement != PLACE_PACKED) {
-        conditions_add(text, "placement %s", group_placements[o->placement]);
-    }
-    if (o->rotate_root) {
-        conditions_add(text, "roots rotated");
-    }
-    if (o->root != 0) {
-        conditions_add(text, "root %lld", (long long)o->root);
-    }
-    if (strcmp(o->topology, "ring") != 0) {
-        conditions_add(text, "topology %s", o->topology);
-    }
-    if (o->threads > 0) {
-        conditions_add(text, "%lld threads", (long long)o->threads);
-    }
-    if (strcmp(ictus_window_kinds[o->window], ICTUS_WINDOW_DEFAULT) != 0) {
-        conditions_add(text, "window %s", ictus_window_kinds[o->window]);
-    }
-}
-
-/* A table does not look different for what an operation was measured with; the file has it all. */
-static void bench_note_conditions(const struct bench_study *study)
-{
-    char text[CONDITIONS_BYTES] = "";
-    if (command_rank() == 0 && study->options->results.format == ICTUS_FORMAT_TEXT &&
-        study->written > 0) {
-        conditions_of_times(study, text);
-        conditions_of_processes(study->options, text);
-        conditions_of_data(study->options, text);
-        if (text[0]) {
-            remark_print(stdout, "measured with: %s", text);
-        }
-    }
-}
-
 static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = bench_build_groups(study, why);
@@ -476,9 +338,7 @@ static int bench_run_study(struct bench_study *study, struct ictus_why *why)
     }
     if (!err) {
         err = bench_run_experiments(study, why);
-        bench_note_conditions(study);
-        bench_note_arrival(study);
-        bench_note_drift(study);
+        bench_footer_print(study, options);
         err = results_close(study->out, study->options->results.file, err, why);
     }
     return err;
