@@ -31,6 +31,7 @@ struct pattern {
     uint64_t index; /* index there of the latest call */
     uint64_t bytes, calls;
     uint64_t first, count; /* of its instances */
+    uint64_t level;        /* at and above which every process has kept all instances */
     double spread;         /* sum over its instances, ns */
 };
 
@@ -176,6 +177,8 @@ static int tallies_add_rows(struct tallies *t, const struct tally_site *site, ui
             .sigma_ns = (float)ictusi_timeline_sigma(&log->timeline, local),
             .place = place};
     }
+    /* After the rows: a level that is raised meanwhile drops rows that have been read. */
+    t->places[place].level = t->recent ? 0 : __atomic_load_n(&site->level, __ATOMIC_ACQUIRE);
     return ICTUS_OK;
 }
 
@@ -307,6 +310,18 @@ static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *want
     return j->pattern_count++;
 }
 
+/* From the first arrival to the last. Instants of a damaged file may be farther apart than 2^63. */
+static uint64_t parts_spread(const struct tallied *parts, uint32_t n)
+{
+    int64_t first = parts[0].enter;
+    int64_t last = first;
+    for (uint32_t i = 1; i < n; i++) {
+        first = parts[i].enter < first ? parts[i].enter : first;
+        last = parts[i].enter > last ? parts[i].enter : last;
+    }
+    return (uint64_t)last - (uint64_t)first;
+}
+
 /*
  * Whether these are the parts of all members of one operation, with a spread that a pattern may
  * have. Inconsistent data of a damaged file is left out, and so is a job that was suspended. Each
@@ -314,17 +329,13 @@ static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *want
  */
 static bool parts_usable(const struct tallies *t, const struct tallied *parts, uint32_t n)
 {
-    int64_t first = parts[0].enter;
-    int64_t last = first;
     for (uint32_t i = 0; i < n; i++) {
         if (t->places[parts[i].place].rank != i ||
             t->places[parts[i].place].op != t->places[parts[0].place].op) {
             return false;
         }
-        first = parts[i].enter < first ? parts[i].enter : first;
-        last = parts[i].enter > last ? parts[i].enter : last;
     }
-    return (uint64_t)last - (uint64_t)first <= (uint64_t)ARRIVAL_OFFSET_MAX_NS &&
+    return parts_spread(parts, n) <= (uint64_t)ARRIVAL_OFFSET_MAX_NS &&
            parts[0].number <= INT64_MAX;
 }
 
@@ -338,14 +349,12 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     struct tallied_place *place = &j->t->places[parts[0].place];
     struct traffic_sums sums = {0};
     uint32_t operands = place->operands;
-    int64_t first = parts[0].enter;
-    int64_t last = first;
+    uint64_t level = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct tallied_place *member = &j->t->places[parts[i].place];
         ictusi_pattern_traffic_add(&sums, member->sent, member->received);
         operands = ictusi_operands_join(operands, member->operands);
-        first = parts[i].enter < first ? parts[i].enter : first;
-        last = parts[i].enter > last ? parts[i].enter : last;
+        level = member->level > level ? member->level : level;
     }
     struct pattern wanted = {.comm = place->comm,
                              .function = place->function,
@@ -366,7 +375,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     pattern->index = parts[0].index;
     pattern->root = pattern->root == place->root ? place->root : ROOT_NONE;
     pattern->operands = ictusi_operands_common(pattern->operands, operands);
-    pattern->spread += (double)(last - first);
+    pattern->level = pattern->level > level ? pattern->level : level;
     pattern->count++;
     /* sizes that only other members distinguish are counted once */
     if (place->pattern == UINT32_MAX) {
@@ -392,10 +401,49 @@ static int tallies_by_pattern(const void *a, const void *b)
 }
 
 /*
+ * Whether an instance belongs to the pattern's sample. Several places may have the same name: two
+ * lines of a function if lines are not known, or one that the compiler copied. Each has kept what
+ * it has room for: one that was called 20 times all of them, and another one in a hundred. They
+ * have in common the sample of the highest level, with the calls that follow a kept one.
+ */
+static bool instance_is_sampled(const struct pattern *p, const struct tallied *part,
+                                struct tallied_place *place)
+{
+    const bool follows = place->high > 0 && part->index == place->high + 1;
+    const bool high = tally_height(part->number) >= p->level;
+    place->high = high ? part->index : place->high;
+    return high || follows;
+}
+
+/* Keep the sample, or the latest calls. The instances of a pattern are neighbours. */
+static void instances_choose(struct joining *j)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0, end = 0; i < j->instance_count; i = end) {
+        struct pattern *p = &j->patterns[j->instances[i].pattern];
+        end = i + p->count;
+        p->first = kept;
+        for (uint64_t k = i; k < end; k++) {
+            const struct tallied *parts = j->instances[k].parts;
+            const bool chosen = j->t->recent
+                                    ? k + TALLY_RECENT >= end
+                                    : instance_is_sampled(p, parts, &j->t->places[parts->place]);
+            /* No table is empty, even if some part of each call that is high enough is missing. */
+            if (chosen || (k + 1 == end && kept == p->first)) {
+                p->spread +=
+                    (double)parts_spread(parts, (uint32_t)j->t->unified->comms[p->comm].size);
+                j->instances[kept++] = j->instances[k];
+            }
+        }
+        p->count = kept - p->first;
+    }
+    j->instance_count = kept;
+}
+
+/*
  * Find the complete instances. After sorting, the parts of an instance are neighbours. An instance
  * without some member's part is left out: that member has thinned its rows further, or was not
- * read. A second sort makes the instances of a pattern neighbours; `first` is then found by going
- * backwards.
+ * read. A second sort makes the instances of a pattern neighbours.
  */
 static int instances_find(struct joining *j)
 {
@@ -418,9 +466,7 @@ static int instances_find(struct joining *j)
         }
     }
     qsort(j->instances, j->instance_count, sizeof *j->instances, tallies_by_pattern);
-    for (uint64_t i = j->instance_count; i-- > 0;) {
-        j->patterns[j->instances[i].pattern].first = i;
-    }
+    instances_choose(j);
     return err;
 }
 
@@ -471,9 +517,8 @@ static void pattern_row(const struct tallies *t, const struct tallied *parts,
 
 /*
  * The least height at which a pattern has at most `most` instances; 0: all of them. If even the
- * greatest height has more, the first ones are used. These are the same heights as in the sampling,
- * so the selection is again a random sample of calls, and consecutive runs in it do not depend on
- * when the file was read.
+ * greatest height has more, the first ones are used. With the heights of the sampling, the
+ * selection is again a random sample, and does not depend on when the file was read.
  */
 static unsigned pattern_level(const struct joining *j, const struct pattern *p, int64_t most,
                               int64_t *rows)

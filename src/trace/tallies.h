@@ -28,6 +28,8 @@ struct tallied_place {
     uint32_t process, comm, symbol; /* unified numbers; symbol KEYMAP_NONE: unknown */
     uint32_t rank;                  /* in the communicator */
     uint32_t root, operands, pattern;
+    uint64_t level; /* the least height of which it has kept all calls */
+    uint64_t high;  /* while choosing: the latest call of at least the pattern's level */
 };
 
 struct tallies {
