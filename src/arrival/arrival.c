@@ -197,6 +197,12 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
     if (!o->path.text[0]) {
         return arrival_refuse_no_path(why);
     }
+    if (o->gap_s < 0 && o->gap_s != -1) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "gap=%g: must be a duration such as 50us, not less than 0, or -1 for "
+                             "what was recorded",
+                             o->gap_s);
+    }
     int err = ictus_arrivals_read(o->path.text, &list, why);
     const struct ictus_arrivals *found = NULL;
     if (!err) {

@@ -159,8 +159,8 @@ static int spec_read_value(const struct spec_param *param, const char *text, voi
         break;
     }
     if (err && param->type <= SPEC_RATIO) {
-        return ictus_because(why, err, "%s=%.80s: must be %s between %g and %g", param->name, text,
-                             spec_type_name(param->type), param->min, param->max);
+        return ictus_because(why, err, "%s=%.80s: must be %s between %.10g and %.10g", param->name,
+                             text, spec_type_name(param->type), param->min, param->max);
     }
     return err ? ictus_because(why, err, "%s=%.80s: must be %s", param->name, text,
                                spec_type_name(param->type))

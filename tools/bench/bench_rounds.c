@@ -102,7 +102,8 @@ static int rounds_add(struct ictus_bench_result *sum, const struct ictus_bench_r
     }
     sum->n += err ? 0 : part->n;
     sum->invalid += part->invalid;
-    sum->arrival_ranks = part->arrival_ranks;
+    /* A round without a start that was on time knows nothing. */
+    sum->arrival_ranks = part->n > 0 ? part->arrival_ranks : sum->arrival_ranks;
     sum->sigma_ns = fmax(sum->sigma_ns, part->sigma_ns);
     sum->bound_ns = fmax(sum->bound_ns, part->bound_ns);
     return err;
