@@ -212,6 +212,55 @@ static void trusted_pages_are_mapped(void)
     }
 }
 
+/* The service's page is mapped by the service's own user only: whoever else maps it could be killed
+ * by that user, who may cut it off. */
+static void pages_of_a_service_are_copied(void)
+{
+    static const uid_t users[] = {0, NOBODY, NOBODY - 1};
+    struct ictus_lock *lock = NULL;
+    struct page_writer writer;
+    if (geteuid() != 0) {
+        return; /* only root can give files away */
+    }
+    REQUIRE(ictusi_page_create("t", directory, &writer, NULL) == ICTUS_OK);
+    ictusi_page_close(&writer);
+    REQUIRE(chown(path, NOBODY, 0) == 0 && chown(directory, NOBODY, 0) == 0);
+    REQUIRE(chmod(directory, 0755) == 0);
+    system_moved = true;
+    for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++) {
+        REQUIRE(seteuid(users[i]) == 0);
+        REQUIRE(ictus_lock_open("t", NULL, &lock, NULL) == ICTUS_OK);
+        CHECK(page_is_mapped() == (users[i] == NOBODY));
+        ictus_lock_close(lock);
+        REQUIRE(seteuid(0) == 0);
+    }
+    system_moved = false;
+    REQUIRE(chown(path, 0, 0) == 0 && chown(directory, 0, 0) == 0);
+}
+
+/* Whatever a file's mode was, and whatever the mask: everybody can read the page, nobody else can
+ * lock the guard. */
+static void modes_do_not_depend_on_the_mask(void)
+{
+    static const mode_t masks[] = {0, 077, 0777};
+    char guard[200];
+    struct stat info;
+    struct page_writer writer;
+    (void)snprintf(guard, sizeof(guard), "%s/ictus-guard.t", directory);
+    for (int used = 0; used < 2; used++) { /* the second time, both files are there already */
+        for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+            (void)(used || unlink(guard) + unlink(path));
+            REQUIRE(!used || (chmod(guard, 0644) == 0 && chmod(path, 0600) == 0));
+            const mode_t before = umask(masks[i]);
+            REQUIRE(ictusi_page_create("t", directory, &writer, NULL) == ICTUS_OK);
+            (void)umask(before);
+            ictusi_page_close(&writer);
+            CHECK(stat(guard, &info) == 0 && (info.st_mode & 0777) == 0600);
+            CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0644);
+        }
+    }
+}
+
 /* A process that was started without standard input gets the same answers. */
 static void descriptor_zero_is_one_too(void)
 {
@@ -426,7 +475,13 @@ static void unseen_daemons_live_in_time(void)
         REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
         CHECK(status.alive == (overdue_s < 0));
     }
+    /* One that has said goodbye is none, whatever it had published. */
+    const int64_t until = ictusi_timebase_raw_now() + 60 * ICTUS_NS_PER_S;
+    const struct page_clock c = {.anchor = until - ICTUS_NS_PER_S, .good_until = until};
+    ictusi_page_publish(&writer, &c);
     ictusi_page_close(&writer);
+    REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
+    CHECK(!status.alive);
     ictus_lock_close(lock);
 }
 
@@ -464,6 +519,8 @@ int main(void)
     fast_path_ends_before_a_leap();
     REQUIRE(unlink(path) == 0);
     trusted_pages_are_mapped();
+    pages_of_a_service_are_copied();
+    modes_do_not_depend_on_the_mask();
     descriptor_zero_is_one_too();
     REQUIRE(unlink(path) == 0);
     system_directory_has_one_owner();
