@@ -454,7 +454,7 @@ static int copy_write(struct rewriting *w)
     if (err) {
         return err;
     }
-    err = copy_agree(w, w->job->events ? events_copy(w) : ICTUS_OK);
+    err = copy_agree(w, events_copy(w));
     (void)OTF2_Archive_CloseEvtFiles(w->archive);
     if (!err && ictusi_snapshots_exist(w->job->trace)) {
         err = copy_agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
@@ -502,7 +502,7 @@ static int copy_verify(const struct rewriting *w, bool first)
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < trace->layout.location_count; i++) {
-        if (job->events && (!job->mine || job->mine[i])) {
+        if (!job->mine || job->mine[i]) {
             counts[count++] = (struct archive_count){
                 trace->layout.locations[i].ref, trace->layout.locations[i].events, w->restamped[i]};
         }

@@ -30,7 +30,6 @@ struct copy_job {
     struct copy_clock clock;
     struct copy_definitions definitions;
     struct team *team; /* NULL: this process works alone */
-    bool events;       /* false: definitions only */
     int threads;       /* number of threads that write; up to 1: only the caller */
     bool restamp;      /* replace stamps within the encoded file if its format allows it */
 };

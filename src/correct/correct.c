@@ -485,7 +485,6 @@ static int correct_write_out(struct correction *c)
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
                                  .team = s->team,
-                                 .events = true,
                                  .threads = s->threads,
                                  .restamp = s->counts.unknown == 0};
     const int err = ictusi_copy_run(&job, s->why);

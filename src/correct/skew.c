@@ -257,8 +257,7 @@ static int skew_write_skewed(struct skewing *s, const char *out, struct ictus_wh
                                  .definitions = {.properties = skew_properties,
                                                  .new_offsets = skew_new_offsets,
                                                  .self = s,
-                                                 .keep_offsets = s->plain},
-                                 .events = true};
+                                                 .keep_offsets = s->plain}};
     return ictusi_copy_run(&job, why);
 }
 

@@ -153,7 +153,6 @@ static void copy(const char *in, const char *out, int threads, bool split, int o
         .out = out,
         .clock = {shift_open, shift_event, shift_other, shift_close, &shift},
         .definitions = {.properties = keep_properties},
-        .events = true,
         .threads = threads,
         .restamp = threads > 0};
     const int err = ictusi_copy_run(&job, &why);
