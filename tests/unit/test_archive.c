@@ -13,6 +13,7 @@
 #include "archive/verify.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <otf2/otf2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 enum { LOCATIONS = 3, EVENTS = 3, OFFSETS = 3 };
 enum { SILENT = 2 }; /* a location without events and without an event file */
 enum { MEMBER_BINARY = 5, MEMBER_DECIMAL = 6, CLASS = 3, INSTANCE = 9 };
+enum { MEMBERS_MORE = 40, MEMBER_FIRST = 100, CLASS_FIRST = 1000 };
 
 static const uint64_t refs[LOCATIONS] = {7, 70000000001, 8};
 static const int64_t edge = INT64_C(1) << STAMP_BITS;
@@ -69,6 +71,14 @@ static void write_metrics(OTF2_GlobalDefWriter *d)
                                            OTF2_BASE_DECIMAL, -3, 4);
     OTF2_GlobalDefWriter_WriteMetricClass(d, CLASS, 2, members, OTF2_METRIC_ASYNCHRONOUS,
                                           OTF2_RECORDER_KIND_ABSTRACT);
+    for (uint32_t i = 0; i < MEMBERS_MORE; i++) {
+        const OTF2_MetricMemberRef member = MEMBER_FIRST + i;
+        OTF2_GlobalDefWriter_WriteMetricMember(
+            d, member, 1, 0, OTF2_METRIC_TYPE_USER, OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_UINT64,
+            i % 2 ? OTF2_BASE_BINARY : OTF2_BASE_DECIMAL, i % 7, 2);
+        OTF2_GlobalDefWriter_WriteMetricClass(
+            d, CLASS_FIRST + i, 1, &member, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_ABSTRACT);
+    }
     OTF2_GlobalDefWriter_WriteMetricInstance(d, INSTANCE, CLASS, refs[0], OTF2_SCOPE_LOCATION,
                                              refs[0]);
 }
@@ -176,6 +186,16 @@ static void metrics_are_read(const char *path)
     CHECK_NEAR(ictusi_metric_value(trace, energy, OTF2_TYPE_DOUBLE, real), 2.5, 1e-12);
     CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_UINT64, natural), 3072, 0);
     CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_INT64, whole), -4096, 0);
+    for (uint32_t i = 0; i < MEMBERS_MORE; i++) { /* however many there are, each has its own */
+        const uint32_t member = ictusi_metric_member(trace, CLASS_FIRST + i, 0);
+        REQUIRE(member != LAYOUT_NONE);
+        CHECK_NEAR(ictusi_metric_value(trace, member, OTF2_TYPE_UINT64, natural),
+                   3 * pow(i % 2 ? 2 : 10, i % 7), 1e-6);
+    }
+    /* A name that nothing defines is empty. */
+    CHECK_STR(ictusi_archive_string(trace, OTF2_UNDEFINED_STRING), "");
+    CHECK_STR(ictusi_archive_string(trace, 999), "");
+    CHECK_STR(ictusi_archive_name(trace, &trace->regions, 999), "");
     ictusi_archive_close(trace);
 }
 

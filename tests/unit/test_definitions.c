@@ -70,16 +70,37 @@ static void comms_write(OTF2_GlobalDefWriter *d)
     OTF2_GlobalDefWriter_WriteRmaWin(d, ADRIFT, 0, 998, OTF2_RMA_WIN_FLAG_NONE);
 }
 
+static const struct {
+    const char *name;
+    bool neighbors;
+} regions[] = {
+    {"MPI_Neighbor_alltoall", true},   {"MPI_Ineighbor_allgatherv_init", true},
+    {"MPI_Alltoall", false},           {"MPI_Neighbor", false},
+    {"PMPI_Neighbor_alltoall", false}, {"neighbor_search", false},
+};
+enum { REGIONS = sizeof regions / sizeof *regions, REGION = 40, NAMES = 20, FIRST = 19 };
+
+static void regions_write(OTF2_GlobalDefWriter *d)
+{
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        OTF2_GlobalDefWriter_WriteString(d, NAMES + i, regions[i].name);
+        OTF2_GlobalDefWriter_WriteRegion(d, REGION + i, NAMES + i, 0, 0, OTF2_REGION_ROLE_FUNCTION,
+                                         OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, 0, 0, 0);
+    }
+}
+
 static void definitions_write(OTF2_GlobalDefWriter *d, bool damaged)
 {
     static const char *const strings[] = {"", "machine", "node", "board"};
     static const uint32_t parents[PROCESSES] = {NODE_B, BOARD, NODE_A, CIRCLE};
     OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, 0, 10000, 0);
+    OTF2_GlobalDefWriter_WriteString(d, FIRST, "first"); /* not what undefined names are */
     for (uint32_t i = 0; i < 4; i++) {
         OTF2_GlobalDefWriter_WriteString(d, i, strings[i]);
     }
     OTF2_GlobalDefWriter_WriteString(d, 2, "no node"); /* the first definition counts */
     places_write(d);
+    regions_write(d);
     for (uint32_t p = 0; p < PROCESSES; p++) {
         const bool gpu = p + 1 == PROCESSES;
         OTF2_GlobalDefWriter_WriteLocationGroup(d, 10 + p, 0,
@@ -180,6 +201,16 @@ static void communicators_have_members(const struct trace *trace)
     CHECK(ictusi_archive_window(trace, BETWEEN) == LAYOUT_NONE);
 }
 
+/* In neighbourhood collectives processes depend on their neighbours only. */
+static void neighborhoods_are_told_by_names(const struct trace *trace)
+{
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        CHECK_STR(ictusi_archive_name(trace, &trace->regions, REGION + i), regions[i].name);
+        CHECK((ictusi_idmap_get(&trace->region_neighbors, REGION + i, 0) == 1) ==
+              regions[i].neighbors);
+    }
+}
+
 static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st, (void)type, (void)at;
@@ -201,7 +232,9 @@ int main(void)
     REQUIRE(!err);
     processes_have_nodes(&trace->layout);
     communicators_have_members(trace);
+    neighborhoods_are_told_by_names(trace);
     CHECK_STR(ictusi_archive_string(trace, 2), "node");
+    CHECK_STR(ictusi_archive_string(trace, FIRST), "first");
     CHECK_STR(ictusi_archive_string(trace, 4), "");
     CHECK_STR(ictusi_archive_name(trace, &trace->locations, refs[0]), "");
     ictusi_archive_close(trace);

@@ -114,6 +114,34 @@ static void lines_are_found(void)
     }
 }
 
+/* Lines are known within a tick as they are within thousands. */
+static void small_spreads_are_found(void)
+{
+    struct scene s;
+    scene_open(&s, 3);
+    for (int i = 0; i < CELLS; i++) {
+        s.forth[i] = s.back[i] = i == 0 || i == CELLS - 1 ? 1 : 3;
+    }
+    s.cells.drift = 1e-3; /* nearly no slope: uniform between -1 and 1 */
+    (void)ictusi_error_lines_margin(&s.lines, &s.cells);
+    struct line_spread spread = ictusi_error_lines_spread(&s.lines, 0);
+    for (int k = 0; k < 2; k++) {
+        CHECK_NEAR(spread.mean[k], 0, 1e-9);
+        CHECK_NEAR(spread.square[k], 1.0 / 3, 1e-3);
+    }
+    CHECK_NEAR(spread.product, 1.0 / 3, 1e-3);
+    s.forth[0] = 3; /* bounds need not be centred */
+    s.forth[CELLS - 1] = 3;
+    (void)ictusi_error_lines_margin(&s.lines, &s.cells);
+    spread = ictusi_error_lines_spread(&s.lines, 0);
+    for (int k = 0; k < 2; k++) {
+        CHECK_NEAR(spread.mean[k], 1, 1e-3);
+        CHECK_NEAR(spread.square[k], 4.0 / 3, 4e-3);
+    }
+    CHECK_NEAR(spread.product, 4.0 / 3, 4e-3);
+    ictusi_error_lines_fini(&s.lines);
+}
+
 /* Bounds that contradict each other are relaxed until one line is left. */
 static void contradictions_are_measured(void)
 {
@@ -153,6 +181,7 @@ static void ends_are_less_sure(void)
 int main(void)
 {
     lines_are_found();
+    small_spreads_are_found();
     contradictions_are_measured();
     ends_are_less_sure();
     return check_result();

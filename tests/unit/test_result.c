@@ -461,7 +461,7 @@ static void test_full_stdout(void)
 }
 
 /* If results go to a file, the run continues even when nobody can read the output any more. */
-static void test_lost_view(const char *path)
+static void test_lost_view(const char *path, bool closed_input)
 {
     struct ictus_output *out = NULL;
     json_t *objects = NULL;
@@ -471,13 +471,21 @@ static void test_lost_view(const char *path)
     }
     (void)fflush(stdout);
     const int saved = dup(1);
+    const int input = closed_input ? dup(0) : -1;
     REQUIRE(saved >= 0 && dup2(fileno(full), 1) == 1);
+    if (closed_input) {
+        (void)close(0); /* so that the file gets its descriptor */
+    }
     const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
     const int put = opened ? opened : ictus_output_put(out, measurement("bcast", 1, 1.0));
     const int closed = ictus_output_close(out);
     clearerr(stdout);
     REQUIRE(dup2(saved, 1) == 1);
     close(saved);
+    if (input >= 0) {
+        REQUIRE(dup2(input, 0) == 0);
+        (void)close(input);
+    }
     (void)fclose(full);
     CHECK(!opened && !put && !closed);
     CHECK(!ictus_result_read(path, &objects, NULL, NULL));
@@ -543,7 +551,8 @@ int main(void)
     test_closed_input(path);
     test_unwritable();
     test_full_stdout();
-    test_lost_view(path);
+    test_lost_view(path, false);
+    test_lost_view(path, true);
     test_disk_fills(path);
     (void)unlink(path);
     return check_result();

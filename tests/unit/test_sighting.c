@@ -246,10 +246,14 @@ static void names_are_matched(void)
                  {"basic_linear", "linear", true},
                  {"linear", "basic_linear", true},
                  {"redscat_allgather", "rabenseifner", true},
+                 {"redscat_gather", "rabenseifner", true},
+                 {"neighborexchange", "neighbor", true},
                  {"ring_segmented", "segmented_ring", true},
                  {"two_procs", "two_proc", true},
                  {"bruck", "modified_bruck", true},
+                 {"split_bintree", "split_binary_tree", true},
                  {"bintree", "binary_tree", true},
+                 {"neighborexchange", "two_proc", false},
                  {"chain", "binomial", false},
                  {"binomial", "binomia", false},
                  {"binomia", "binomial", false},
@@ -264,6 +268,50 @@ static void names_are_matched(void)
     memset(longest, 'x', sizeof(longest));
     longest[sizeof(longest) - 1] = '\0';
     CHECK(!ictusi_sighting_matches(longest, "linear"));
+}
+
+/*
+ * A component is known by its library's file, wherever that lies. The outermost one was called.
+ * Those that only count or synchronise, and other libraries, are passed over.
+ */
+static void files_name_components(void)
+{
+    static const struct {
+        const char *before, *file, *component;
+    } cases[] = {
+        {"", "/usr/lib/openmpi/mca_coll_tuned.so", "tuned"},
+        {"", "mca_coll_tuned.so", "tuned"},
+        {"", "lib/mca_coll_tuned", "tuned"},
+        {"", "mca_coll_han.so.40.30.4", "han"},
+        {"han", "mca_coll_tuned.so", "han"},
+        {"", "mca_coll_monitoring.so", ""},
+        {"", "mca_coll_sync.so", ""},
+        {"", "mca_coll_synchro.so", "synchro"},
+        {"", "libmca_coll_tuned.so", ""},
+        {"", "mca_collector.so", ""},
+        {"", "mca_common_sm.so", ""},
+        {"", "mca_coll_tuned.d/libmpi.so", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct sighting s;
+        memset(&s, 0, sizeof(s));
+        (void)snprintf(s.component, sizeof(s.component), "%s", cases[i].before);
+        ictusi_sighting_note(cases[i].file, NULL, "bcast", &s);
+        CHECK_STR(s.component, cases[i].component);
+        CHECK_STR(s.algorithm, "");
+    }
+    /* A name is taken as a whole or not at all. */
+    for (size_t n = 1; n < 100; n++) {
+        struct sighting s;
+        char name[100] = "";
+        char file[128];
+        memset(name, 'x', n);
+        name[n] = '\0';
+        (void)snprintf(file, sizeof(file), "mca_coll_%s.so", name);
+        memset(&s, 0, sizeof(s));
+        ictusi_sighting_note(file, NULL, "bcast", &s);
+        CHECK_STR(s.component, n < sizeof(s.component) ? name : "");
+    }
 }
 
 /* An algorithm's name is what stands behind the operation's in a function's name. */
@@ -299,6 +347,7 @@ static void functions_name_algorithms(void)
 
 int main(void)
 {
+    files_name_components();
     functions_name_algorithms();
     find_places(SIGHTING_LIBRARY, LOOP, HAN_CALL);
     find_places(SIGHTING_HAN, HAN_CALL, PLACES);
