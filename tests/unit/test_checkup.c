@@ -194,8 +194,35 @@ static void noise_is_no_step(void)
     CHECK(accused <= SEEDS / 50);
 }
 
+/* A process that met a single other one says little of its noise, and a fault of its clock is found
+ * all the same. */
+static void one_partner_suffices(void)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct checkup_meeting meetings[CHECKUP_SWEEPS * FEW_PAIRS];
+        const struct odd odd = {0, 0.7, -4e3, 100e-6, 20.0};
+        struct checkup c;
+        struct rng rng;
+        ictusi_random_seed(&rng, seed, 0);
+        const size_t pairs = fill_few(&odd, FEW_MOST, &rng, meetings);
+        for (size_t e = 0; e < CHECKUP_SWEEPS * pairs; e++) {
+            struct checkup_meeting *m = &meetings[e];
+            m->offset += (int64_t)(100.0 * ictusi_random_normal(&rng));
+            m->server = m->client == 0 && m->server != 3 ? -1 : m->server;
+        }
+        REQUIRE(!ictusi_checkup(meetings, pairs, FEW_MOST, &limits, &c));
+        for (int i = 0; i < FEW_MOST; i++) {
+            CHECK(c.process[i].faults == (i == 0 ? CHECKUP_STEP | CHECKUP_DRIFT : 0U));
+        }
+        CHECK_NEAR(c.process[0].step_ns, 4e3, 1e3);
+        CHECK_NEAR(c.process[0].drift, 100e-6, 10e-6); /* from one half, as it stepped */
+        ictusi_checkup_free(&c);
+    }
+}
+
 int main(void)
 {
+    one_partner_suffices();
     a_step_has_its_size_among_few();
     noise_is_no_step();
     faults_are_named(&(struct plant){-1, -1, -1, -1, -1, -1});

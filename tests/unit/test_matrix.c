@@ -4,6 +4,8 @@
 
 #include "../check.h"
 
+#include <unistd.h>
+
 static void set(struct matrix *m, int row, int column, double median)
 {
     m->cells[row][column] = (struct cell){true, median, median * 0.98, median * 1.02, 0, 100, 0, 1};
@@ -108,6 +110,92 @@ static void test_after(struct matrix *m)
     json_decref(cells);
 }
 
+/* A file of two matrices, of which the later counts, of another result, and of a matrix by an older
+ * program that compares no rows. */
+static const char *const earlier[] = {
+    "{\"type\":\"matrix\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"binomial\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16,\"faster_than\":[]}",
+    "{\"type\":\"matrix\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"linear\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16,\"faster_than\":[\"binomial\"]}",
+    "{\"type\":\"matrix\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"binomial\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16,\"faster_than\":[5,\"linear\"]}",
+    "{\"type\":\"matrix\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"linear\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16,\"faster_than\":[]}",
+    "{\"type\":\"matrix\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"linear\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16}",
+    "{\"type\":\"bench\",\"operation\":\"reduce\",\"scheme\":\"harmonize\",\"algorithm\":"
+    "\"linear\","
+    "\"reduction\":\"mean\",\"bytes\":8,\"processes\":16,\"faster_than\":[\"binomial\"]}"};
+
+enum { EARLIER = sizeof(earlier) / sizeof(earlier[0]), EARLIER_CELLS = 4 };
+
+/* Read lines first to last - 1 of them from a file. */
+static int earlier_read(int first, int last, json_t **cells, struct ictus_why *why)
+{
+    char path[CHECK_PATH];
+    const int fd = mkstemp(check_scratch(path, "matrix"));
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    REQUIRE(file);
+    for (int i = first; i < last; i++) {
+        (void)fprintf(file, "%s\n", earlier[i]);
+    }
+    REQUIRE(!fclose(file));
+    const int err = matrix_after_read(path, cells, why);
+    CHECK(err != ICTUS_ERR_FORMAT || strstr(why->text, path));
+    (void)unlink(path);
+    return err;
+}
+
+/* What an earlier matrix found is read from its file, and of two the later one counts. */
+static void test_after_read(struct matrix *m)
+{
+    struct ictus_why why = {.text = ""};
+    json_t *cells = NULL;
+    fill(m);
+    REQUIRE(!earlier_read(0, EARLIER, &cells, &why));
+    CHECK(json_array_size(cells) == EARLIER_CELLS);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 2, 1) == TURNS_SLOWER);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 1, 2) == TURNS_NOT_SLOWER);
+    json_decref(cells);
+    REQUIRE(!earlier_read(0, 2, &cells, &why));
+    CHECK(matrix_after_find(cells, m, "mean", 2, 2, 1) == TURNS_NOT_SLOWER);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 1, 2) == TURNS_SLOWER);
+    m->processes = 17;
+    CHECK(matrix_after_find(cells, m, "mean", 2, 1, 2) == TURNS_UNKNOWN);
+    m->processes = 16;
+    m->operation = "bcast";
+    CHECK(matrix_after_find(cells, m, "mean", 2, 1, 2) == TURNS_UNKNOWN);
+    json_decref(cells);
+    /* Neither a measurement nor a matrix without comparisons is an earlier matrix. */
+    cells = NULL;
+    CHECK(earlier_read(EARLIER_CELLS, EARLIER, &cells, &why) == ICTUS_ERR_FORMAT);
+    CHECK(strstr(why.text, "holds no matrix"));
+    json_decref(cells);
+    cells = NULL;
+    CHECK(matrix_after_read("/nonexistent/matrix", &cells, &why) == ICTUS_ERR_IO);
+    CHECK(!cells);
+}
+
+/* What a row beats is told of its own column and row, in the order of the rows. */
+static void test_after_names(struct matrix *m)
+{
+    fill(m);
+    m->faster[1][0][1] = m->faster[1][0][2] = m->faster[0][1][2] = true;
+    json_t *names = matrix_after_names(m, 1, 0);
+    CHECK(json_array_size(names) == 2);
+    CHECK_STR(json_string_value(json_array_get(names, 0)), "linear");
+    CHECK_STR(json_string_value(json_array_get(names, 1)), "binomial");
+    json_decref(names);
+    names = matrix_after_names(m, 2, 0);
+    CHECK(json_is_array(names) && json_array_size(names) == 0);
+    json_decref(names);
+}
+
 /* Each column that changes the winner is named, wherever it stands. */
 static void test_changes(struct matrix *m)
 {
@@ -153,5 +241,7 @@ int main(void)
     test_print(&m);
     test_head(&m);
     test_after(&m);
+    test_after_read(&m);
+    test_after_names(&m);
     return check_result();
 }

@@ -246,6 +246,63 @@ static void order_of_sweeps_does_not_matter(void)
     }
 }
 
+/* A sweep of all pairs but some, or of those of process 0 alone, which has no loops. */
+static void add_other_sweep(struct mesh *mesh, int size, int k, bool loops)
+{
+    add_noisy_sweep(mesh, size, (uint64_t)k, 10.0 * (k + 1));
+    struct mesh_sweep *s = &mesh->pending[mesh->pending_count - 1];
+    const struct mesh_edge moved = s->edges[0];
+    s->count = loops ? s->count - (size_t)k : (size_t)size - 1;
+    s->edges[0] = s->edges[k];
+    s->edges[k] = moved;
+}
+
+/*
+ * Sweeps over different pairs share nothing, so each has the offsets and the noise that it has
+ * alone. What they say of errors is the mean of what each says, by the degrees of freedom of all.
+ */
+static void other_pairs_are_other_groups(bool loops)
+{
+    enum { SIZE = 7, SWEEPS = 3 };
+    struct mesh *mesh[SWEEPS + 1]; /* of each sweep alone; of all */
+    struct mesh_spread spread[SWEEPS + 1];
+    struct mesh_spread sum = {.noise = 0.0};
+    for (int m = 0; m <= SWEEPS; m++) {
+        REQUIRE(!ictusi_mesh_create(SIZE, 1e-9, &mesh[m]));
+        for (int k = 0; k < SWEEPS; k++) {
+            if (m == k || m == SWEEPS) {
+                add_other_sweep(mesh[m], SIZE, k, loops);
+            }
+        }
+        spread[m] = (struct mesh_spread){.noise = 0.0};
+        REQUIRE(!ictusi_mesh_group_solve(mesh[m], &spread[m]));
+    }
+    for (int k = 0; k < SWEEPS; k++) {
+        const struct mesh_sweep *own = &mesh[k]->pending[0];
+        const struct mesh_sweep *one = &mesh[SWEEPS]->pending[k];
+        CHECK_NEAR(one->noise, own->noise, 1e-9 * own->noise);
+        for (int i = 0; i < SIZE; i++) {
+            CHECK_NEAR(one->x[i], own->x[i], 1e-6);
+        }
+        sum.noise += spread[k].noise / SWEEPS;
+        sum.bias += spread[k].bias / SWEEPS;
+        sum.freedom += spread[k].freedom;
+        sum.noise_freedom += spread[k].noise_freedom;
+        sum.bias_freedom += spread[k].bias_freedom;
+    }
+    const struct mesh_spread *all = &spread[SWEEPS];
+    CHECK(all->sweeps == 1 && sum.noise > 0.0);
+    CHECK(loops ? sum.freedom > 0.0 && sum.noise_freedom > 0.0 : sum.bias > 0.0);
+    CHECK_NEAR(all->noise, sum.noise, 1e-9 * sum.noise);
+    CHECK_NEAR(all->bias, sum.bias, 1e-9 * sum.noise);
+    CHECK_NEAR(all->freedom, sum.freedom, 1e-9);
+    CHECK_NEAR(all->noise_freedom, sum.noise_freedom, 1e-9);
+    CHECK_NEAR(all->bias_freedom, sum.bias_freedom, 1e-9);
+    for (int m = 0; m <= SWEEPS; m++) {
+        ictusi_mesh_free(mesh[m]);
+    }
+}
+
 /*
  * Offsets and their errors in units a thousand times smaller are the same, a thousand times as
  * large: how much a pair counts that stands off depends on no unit.
@@ -512,6 +569,8 @@ int main(void)
     knows_how_good_it_is();
     few_pairs_claim_little();
     order_of_sweeps_does_not_matter();
+    other_pairs_are_other_groups(true);
+    other_pairs_are_other_groups(false);
     sweeps_have_no_unit();
     history_helps_and_shows_the_walk();
     a_step_is_told();

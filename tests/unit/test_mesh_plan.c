@@ -2,6 +2,8 @@
 /* How a mesh plans its sweeps: time and effort from what was requested and what a trial showed. */
 #include "core/mesh_plan.h"
 
+#include "core/estimator.h"
+
 #include "../check.h"
 
 #include <ictus/error.h>
@@ -214,8 +216,50 @@ static void a_third_sweep_shows_walks(void)
     }
 }
 
+/* A burst in which both bounds of the offset come from slow exchanges, and the fastest one says
+ * something else: what the user asked for decides which of them counts. */
+static void the_named_estimator_is_used(void)
+{
+    enum { FEW = 8, MANY = 240, QUICK = 3 };
+    static const size_t lengths[] = {FEW, MANY};
+    for (size_t l = 0; l < 2; l++) {
+        struct stamp stamps[MANY];
+        struct mesh_edge edge = {.client = 1};
+        struct offset least;
+        struct offset middle;
+        const int n = (int)lengths[l];
+        for (int i = 0; i < n; i++) {
+            const int64_t sent = 1000000 + 10000 * (int64_t)i;
+            /* 100 ns there and 5000 ns back, or the other way round; 2000 each for one of them */
+            const int64_t there = i == QUICK ? 1000 : i % 2 ? 100 : 5000;
+            stamps[i] = (struct stamp){sent, sent + there + 70000,
+                                       sent + (i == QUICK ? 2400 : 5100 + 37 * i % 101)};
+        }
+        REQUIRE(!ictusi_estimator_offset_min_rtt(stamps, (size_t)n, &least));
+        REQUIRE(!ictusi_estimator_offset_skampi(stamps, (size_t)n, &middle));
+        REQUIRE(least.offset != middle.offset);
+        REQUIRE(!ictusi_mesh_burst(stamps, (size_t)n, MESH_PAIR_MIN_RTT, NULL, &edge));
+        CHECK(edge.at == least.at && edge.offset == least.offset && edge.frac == least.frac);
+        CHECK(edge.sigma_ns == 0.0 && edge.client == 1 && edge.server == 0);
+        REQUIRE(!ictusi_mesh_burst(stamps, (size_t)n, MESH_PAIR_SKAMPI, NULL, &edge));
+        CHECK(edge.at == middle.at && edge.offset == middle.offset && edge.frac == middle.frac);
+        CHECK(edge.sigma_ns == 0.0);
+        REQUIRE(!ictusi_mesh_burst(stamps, (size_t)n, MESH_PAIR_AUTO, NULL, &edge));
+        CHECK((edge.sigma_ns > 0.0) == (n == MANY)); /* few exchanges show no error of their own */
+        edge.sigma_ns = 0.0;
+        CHECK(n < MANY || !ictusi_mesh_burst(stamps, MANY, MESH_PAIR_ADAPTIVE, NULL, &edge));
+        CHECK((edge.sigma_ns > 0.0) == (n == MANY));
+        stamps[1].received = stamps[1].sent - 1;
+        for (enum mesh_pair pair = MESH_PAIR_AUTO; pair <= MESH_PAIR_MIN_RTT; pair++) {
+            CHECK(ictusi_mesh_burst(stamps, (size_t)n, pair, NULL, &edge) == ICTUS_ERR_CLOCK);
+            CHECK(ictusi_mesh_burst(stamps, 0, pair, NULL, &edge) == ICTUS_ERR_SAMPLES);
+        }
+    }
+}
+
 int main(void)
 {
+    the_named_estimator_is_used();
     a_third_sweep_shows_walks();
     counters_need_less_time();
     plans_follow_noise();
