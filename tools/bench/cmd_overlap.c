@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus overlap: what a nonblocking operation costs the CPU and how well it progresses. */
 #include "bench/bench_reach.h"
+#include "bench/overlap_record.h"
 #include "main/command.h"
 #include "main/group.h"
 #include "main/interrupt.h"
@@ -42,13 +43,6 @@ struct overlap_options {
     struct progress_options talk;
 };
 
-enum { FORMULA_H08, FORMULA_OSU, FORMULA_IMB };
-static const char *const formula_names[] = {"h08", "osu", "imb", NULL};
-static const char *const formula_texts[] = {
-    "1 - (init + test + wait) / blocking",
-    "max(0, 1 - (overall - (compute - test)) / blocking), means over ranks",
-    "clamp01((blocking + compute - overall) / max(blocking, compute)), means over ranks"};
-
 #define AT(member) offsetof(struct overlap_options, member)
 
 static const struct option_row options[] = {
@@ -66,7 +60,7 @@ static const struct option_row options[] = {
      "kind of computation: arithmetic, memory"},
     {"factor", 0, OPTION_REAL, AT(factor), "1", 0.01, 1000, NULL, "F",
      "length of the computation in multiples of the blocking time"},
-    {"formula", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, formula_names, "NAME",
+    {"formula", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, overlap_record_formulas, "NAME",
      "definition of overlap to show: h08, osu, imb"},
     ROW_REPETITIONS(AT(repetitions), "200", 1e7, "repetitions of each measurement"),
     ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before each measurement"),
@@ -80,17 +74,6 @@ static const struct option_row options[] = {
     ROWS_RESULTS(AT(results)),
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
-
-static const struct ictus_column columns[] = {{"operation", "operation  ", ICTUS_COLUMN_TEXT},
-                                              {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
-                                              {"processes", "procs", ICTUS_COLUMN_COUNT},
-                                              {"strategy", "strategy", ICTUS_COLUMN_TEXT},
-                                              {"tests", "tests", ICTUS_COLUMN_COUNT},
-                                              {"blocking_s", "block us", ICTUS_COLUMN_SECONDS},
-                                              {"overhead_s", "CPU us", ICTUS_COLUMN_SECONDS},
-                                              {"overlap_percent", "overlap %", ICTUS_COLUMN_NUMBER},
-                                              {"note", "note", ICTUS_COLUMN_TEXT},
-                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
 enum { OPS_MAX = 256, INTERVALS_MAX = 64 };
 
@@ -106,12 +89,6 @@ struct overlap_study {
     bool wanted[ICTUS_PROGRESSES];
     int left_out;
 };
-
-/* Time that no timer saw is worth a note above this share of the blocking time. */
-#define UNSEEN_SHARE 0.10
-#define UNSEEN_MIN_S 1e-6
-/* How far the computation may be from the length that was asked for. */
-#define WORK_TOLERANCE 0.02
 
 static int overlap_add_op(void *given, char *name, struct ictus_why *why)
 {
@@ -219,47 +196,6 @@ static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
     return err;
 }
 
-static double overlap_shown(const struct overlap_options *o, const struct ictus_overlap_result *r)
-{
-    switch (o->formula) {
-    case FORMULA_OSU:
-        return r->osu;
-    case FORMULA_IMB:
-        return r->imb;
-    default:
-        return r->h08;
-    }
-}
-
-static const char *overlap_note_of(const struct ictus_overlap_result *r)
-{
-    if (r->unseen_s > UNSEEN_SHARE * r->blocking_s && r->unseen_s > UNSEEN_MIN_S) {
-        return "preempted?";
-    }
-    return r->work_error > WORK_TOLERANCE || r->work_error < -WORK_TOLERANCE ? "work off" : "-";
-}
-
-static json_t *overlap_describe(const struct overlap_study *s,
-                                const struct ictus_overlap_plan *plan, int processes,
-                                const struct ictus_overlap_result *r)
-{
-    const struct overlap_options *o = s->options;
-    const double overlap = overlap_shown(o, r);
-    return json_pack(
-        "{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
-        " s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:s}",
-        "type", "overlap", "operation", plan->call.operation, "bytes", (json_int_t)plan->call.bytes,
-        "processes", processes, "method", ictus_overlap_method_names[plan->method], "strategy",
-        ictus_progress_names[plan->progress], "kernel", ictus_kernel_names[plan->kernel], "factor",
-        plan->factor, "interval_bytes", (json_int_t)plan->interval, "tests", (json_int_t)r->tests,
-        "blocking_s", r->blocking_s, "compute_s", r->compute_s, "init_s", r->init_s, "test_s",
-        r->test_s, "wait_s", r->wait_s, "overhead_s", r->overhead_s, "total_s", r->total_s,
-        "overlap", overlap, "overlap_percent", 100.0 * overlap, "formula",
-        formula_texts[o->formula], "overlap_h08", r->h08, "overlap_osu", r->osu, "overlap_imb",
-        r->imb, "work_error", r->work_error, "unseen_s", r->unseen_s, "n", (json_int_t)r->n,
-        "invalid", (json_int_t)r->invalid, "note", overlap_note_of(r));
-}
-
 static struct ictus_overlap_plan overlap_plan(const struct overlap_study *s, const char *operation,
                                               uint64_t bytes)
 {
@@ -292,20 +228,6 @@ static bool overlap_may_go_on(const struct overlap_study *s, const struct ictus_
            (err == ICTUS_ERR_UNSUPPORTED && info.persistent && strcmp(s->options->ops, "all") == 0);
 }
 
-/* The data's layout and the neighbours, where they were given: they make it another experiment. */
-static void overlap_note_shape(const struct overlap_study *s, const char *operation, json_t *object)
-{
-    const struct overlap_options *o = s->options;
-    struct ictus_operation_info info = {0};
-    (void)ictus_operation_find(NULL, operation, &info, NULL);
-    if (info.has_data && strcmp(o->layout, "contiguous") != 0) {
-        (void)json_object_set_new(object, "layout", json_string(o->layout));
-    }
-    if (info.neighborhood && strcmp(o->topology, "ring") != 0) {
-        (void)json_object_set_new(object, "topology", json_string(o->topology));
-    }
-}
-
 /* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
 static int overlap_run_one(struct overlap_study *s, struct ictus_bench *bench,
                            const struct ictus_overlap_plan *plan, int processes, json_t **object,
@@ -315,9 +237,9 @@ static int overlap_run_one(struct overlap_study *s, struct ictus_bench *bench,
     int err = bench ? ictus_overlap_run(bench, plan, &result, why) : ICTUS_OK;
     group_rest();
     if (!err && command_rank() == 0) {
-        *object = overlap_describe(s, plan, processes, &result);
+        *object = overlap_record_create(plan, processes, (enum overlap_formula)s->options->formula,
+                                        &result);
         err = *object ? ICTUS_OK : ICTUS_ERR_NOMEM;
-        overlap_note_shape(s, plan->call.operation, *object);
     }
     err = results_agree(err, why);
     if (overlap_may_go_on(s, plan, err)) {
@@ -334,28 +256,17 @@ static int overlap_put(struct overlap_study *s, json_t *object, struct ictus_why
     return results_agree(err, why);
 }
 
-static double overhead_of(const json_t *object)
-{
-    return json_real_value(json_object_get(object, "overhead_s"));
-}
-
-/* Tests at every interval; the one with the least overhead is marked. */
+/* Tests at every interval. */
 static int overlap_run_tests(struct overlap_study *s, struct ictus_bench *bench,
                              struct ictus_overlap_plan plan, int processes, struct ictus_why *why)
 {
     json_t *objects[INTERVALS_MAX] = {NULL};
-    json_t *best = NULL;
     int err = ICTUS_OK;
     for (size_t i = 0; i < s->interval_count && !err; i++) {
         plan.interval = s->intervals[i];
         err = overlap_run_one(s, bench, &plan, processes, &objects[i], why);
-        if (objects[i] && (!best || overhead_of(objects[i]) < overhead_of(best))) {
-            best = objects[i];
-        }
     }
-    if (best && s->interval_count > 1) {
-        (void)json_object_set_new(best, "note", json_string("best interval"));
-    }
+    overlap_record_mark_best(objects, s->interval_count);
     for (size_t i = 0; i < s->interval_count && !err; i++) {
         err = overlap_put(s, objects[i], why);
     }
@@ -434,12 +345,12 @@ static int overlap_run_study(struct overlap_study *s, struct ictus_why *why)
         .clock = s->options->clock,
         .sync = s->options->sync,
     };
-    int err = study_base_open(&s->base, &facts, columns, why);
+    int err = study_base_open(&s->base, &facts, overlap_record_columns, why);
     if (err) {
         return err;
     }
     if (command_rank() == 0 && s->options->results.format == ICTUS_FORMAT_TEXT) {
-        remark_print(stdout, "overlap = %s", formula_texts[s->options->formula]);
+        remark_print(stdout, "overlap = %s", overlap_record_formula_texts[s->options->formula]);
     }
     study_base_begin(&s->base, "measurements",
                      (double)s->count_count * s->op_count * (double)s->size_count);
