@@ -115,6 +115,31 @@ static void operations_are_counted(void)
     ictusi_check_fini(&stats);
 }
 
+/* Each operation has counts of its own, beside those of all others. */
+static void each_operation_is_counted(void)
+{
+    struct check_stats stats;
+    json_t *all = json_object();
+    REQUIRE(ictusi_check_init(&stats, &history) == 0);
+    for (int op = 0; op < COLLECTIVE_OPS; op++) {
+        notes[UNKNOWN].op = op;
+        for (int i = 0; i <= op; i++) {
+            pair_add(&stats, UNKNOWN, 0, 2, i % 3 ? 1 : -1);
+        }
+    }
+    ictusi_check_json(&stats, all, "", true);
+    const json_t *operations = json_object_get(all, "operations");
+    REQUIRE(json_array_size(operations) == COLLECTIVE_OPS);
+    for (int op = 0; op < COLLECTIVE_OPS; op++) {
+        const json_t *one = json_array_get(operations, (size_t)op);
+        CHECK_STR(json_string_value(json_object_get(one, "op")),
+                  ictusi_collective_op_name((enum collective_op)op));
+        CHECK(told(one, "exits") == op + 1 && told(one, "violations") == op / 3 + 1);
+    }
+    json_decref(all);
+    ictusi_check_fini(&stats);
+}
+
 /*
  * Pairs by ranks and by nodes, with the worst violation and the least delay. Threads of one process
  * read one clock, on which two events may have the same tick. Counts of two threads add up.
@@ -191,6 +216,7 @@ int main(void)
 {
     decades_are_counted();
     operations_are_counted();
+    each_operation_is_counted();
     pairs_are_counted();
     violations_add_up();
     threads_apart_are_found();

@@ -4,72 +4,16 @@
  * as a single one that has seen all of it; the constants of the clocks follow from them; and easing
  * bends no interval more than requested.
  */
-#include "../check.h"
+#include "thread_team.h"
 
 #include "causality/easing.h"
 #include "causality/least_delays.h"
-#include "causality/team.h"
 #include "core/random.h"
 
 #include <ictus/error.h>
-#include <pthread.h>
 #include <stdbool.h>
 
-enum { RANKS = 3, CLOCKS = 14, CELLS = 24, SPAN = 24000, DELAYS = 4000, WORDS = 20000 };
-
-/* Threads act as ranks: each adds its numbers, and takes the result when all have done so. */
-static struct {
-    pthread_barrier_t barrier;
-    pthread_mutex_t lock;
-    int64_t values[WORDS];
-    int err;
-} meeting;
-
-static void meet(void)
-{
-    (void)pthread_barrier_wait(&meeting.barrier);
-}
-
-static int team_agree(struct team *team, int err)
-{
-    (void)team;
-    (void)pthread_mutex_lock(&meeting.lock);
-    meeting.err = err ? err : meeting.err;
-    (void)pthread_mutex_unlock(&meeting.lock);
-    meet();
-    const int all = meeting.err;
-    meet();
-    return all;
-}
-
-static int team_reduce(struct team *team, int64_t *values, uint64_t count, bool sum)
-{
-    REQUIRE(count <= WORDS);
-    if (team->rank == 0) {
-        memcpy(meeting.values, values, count * sizeof(*values));
-    }
-    meet();
-    (void)pthread_mutex_lock(&meeting.lock);
-    for (uint64_t i = 0; i < count && team->rank > 0; i++) {
-        const int64_t least = values[i] < meeting.values[i] ? values[i] : meeting.values[i];
-        meeting.values[i] = sum ? meeting.values[i] + values[i] : least;
-    }
-    (void)pthread_mutex_unlock(&meeting.lock);
-    meet();
-    memcpy(values, meeting.values, count * sizeof(*values));
-    meet();
-    return ICTUS_OK;
-}
-
-static int team_sums(struct team *team, uint64_t *values, uint64_t count)
-{
-    return team_reduce(team, (int64_t *)values, count, true);
-}
-
-static int team_minima(struct team *team, int64_t *values, uint64_t count)
-{
-    return team_reduce(team, values, count, false);
-}
+enum { RANKS = 3, CLOCKS = 14, CELLS = 24, SPAN = 24000, DELAYS = 4000 };
 
 /* The same delays each time, for few pairs and for many, with ties at other instants. */
 static void delays_see(struct least_delays *d, uint64_t rank, uint64_t ranks)
@@ -126,26 +70,12 @@ static void *rank_run(void *argument)
 
 static void ranks_see_as_one(void)
 {
-    pthread_t threads[RANKS];
-    struct team teams[RANKS];
     REQUIRE(!ictusi_delays_init(&alone, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&alone, NULL, 0, SPAN);
     delays_see(&alone, 0, 1);
     REQUIRE(!ictusi_delays_finish(&alone, NULL));
     CHECK(alone.cells == CELLS && alone.pair_count > CLOCKS);
-    REQUIRE(!pthread_barrier_init(&meeting.barrier, NULL, RANKS));
-    REQUIRE(!pthread_mutex_init(&meeting.lock, NULL));
-    for (int r = 0; r < RANKS; r++) {
-        teams[r] = (struct team){.rank = r,
-                                 .size = RANKS,
-                                 .agree = team_agree,
-                                 .sums = team_sums,
-                                 .minima = team_minima};
-        REQUIRE(!pthread_create(&threads[r], NULL, rank_run, &teams[r]));
-    }
-    for (int r = 0; r < RANKS; r++) {
-        (void)pthread_join(threads[r], NULL);
-    }
+    team_run(RANKS, rank_run);
     ictusi_delays_fini(&alone);
 }
 
