@@ -14,6 +14,7 @@
 #include "fortran.h"
 #include "init.h"
 #include "library.h"
+#include "speaker.h"
 
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
@@ -84,6 +85,7 @@ static void read_wishes(void)
     const char *retry = wish_text("ICTUS_BARRIER_RETRY");
     const char *summary = wish_text("ICTUS_BARRIER_SUMMARY");
     int64_t retries = 0;
+    preload_tell_variables("ictus-barrier");
     int found = name ? 0 : ICTUS_BARRIER_HARMONIZE;
     while (name && names[found] && strcmp(names[found], name) != 0) {
         found++;

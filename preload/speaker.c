@@ -7,7 +7,9 @@
 
 #include <ictus/text.h>
 
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +28,22 @@ bool preload_speaks(void)
         }
     }
     return true;
+}
+
+/* Exported, so that all preloaded libraries of a process share the first one's. */
+__attribute__((visibility("default"))) atomic_flag ictus_preload_told = ATOMIC_FLAG_INIT;
+
+void preload_tell_variables(const char *name)
+{
+    struct ictus_why why = {""};
+    if (!preload_speaks() || getenv("ICTUS_TRACE_PID") ||
+        atomic_flag_test_and_set(&ictus_preload_told)) {
+        return;
+    }
+    for (size_t at = ictus_variable_unknown(0, &why); at > 0;
+         at = ictus_variable_unknown(at, &why)) {
+        (void)fprintf(stderr, "%s: %s\n", name, why.text);
+    }
 }
 
 void preload_end(int code)

@@ -12,6 +12,12 @@
 bool preload_speaks(void);
 
 /*
+ * Say which variables of the environment are misspelt, in one process of the job, and once however
+ * many of the libraries are preloaded. ictus trace has said so before. Local.
+ */
+void preload_tell_variables(const char *name);
+
+/*
  * End a process whose job ends the same way everywhere, once the first process has said why: that
  * one's words are on their way to the user before any process has failed. Local.
  */

@@ -30,6 +30,7 @@ PRELOAD_BEHIND(PMPI_Pcontrol)
 static void trace_start(const struct begin_call *call, int err)
 {
     ictusi_sessions_opened(err);
+    preload_tell_variables("ictus trace");
     if (err != MPI_SUCCESS || !ictusi_settings_wanted()) {
         return;
     }

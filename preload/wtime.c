@@ -15,6 +15,7 @@
 #include "fortran.h"
 #include "init.h"
 #include "library.h"
+#include "speaker.h"
 
 #include <ictus/clock.h>
 #include <ictus/text.h>
@@ -110,6 +111,7 @@ static void set_up(void)
     const struct ictus_trait traits[] = {{"ICTUS_WTIME_RESYNC", interval},
                                          {"ICTUS_SYNC", getenv("ICTUS_SYNC")},
                                          {"ICTUS_CLOCK", getenv("ICTUS_CLOCK")}};
+    preload_tell_variables("ictus-wtime");
     const int differ =
         ictus_traits_agree(MPI_COMM_WORLD, traits, sizeof(traits) / sizeof(*traits), &why);
     if (differ) {

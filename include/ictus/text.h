@@ -67,6 +67,16 @@ ICTUS_API int ictus_unknown(struct ictus_why *why, const char *what, const char 
                             const char *const *names);
 
 /**
+ * Find a variable of the environment whose name begins with ICTUS_ and that ictus does not know, so
+ * that it has no effect. No other thread may change the environment meanwhile.
+ * @param from 0, or what the previous call returned
+ * @param why  may be NULL; a sentence that names the variable, and the most similar one if there is
+ *             one
+ * @return where to go on, or 0 if there is none
+ */
+ICTUS_API size_t ictus_variable_unknown(size_t from, struct ictus_why *why);
+
+/**
  * Write a formatted sentence.
  * @param why    may be NULL
  * @param err    the result

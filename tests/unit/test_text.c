@@ -6,6 +6,7 @@
 #include <ictus/text.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "../check.h"
 
@@ -179,6 +180,35 @@ static void errors_have_names(void)
     }
 }
 
+/* Variables in their order, each once, and none that others set for other reasons. */
+static void variables_are_known(void)
+{
+    struct ictus_why why = {""};
+    char *const before = getenv("ICTUS_PROGRESS");
+    REQUIRE(setenv("ICTUS_PROGRESS", before ? before : "0", 1) == 0);
+    CHECK(ictus_variable_unknown(0, &why) == 0 && !why.text[0]);
+    REQUIRE(setenv("ICTUS_ROOT", "/opt/ictus", 1) == 0 && setenv("ICTUS_TRACE_QUIET", "", 1) == 0);
+    REQUIRE(setenv("ICTUS_SIMULATE_SHAPE", "cauchy", 1) == 0 && setenv("ICTUS", "ictus", 1) == 0);
+    CHECK(ictus_variable_unknown(0, &why) == 0);
+    REQUIRE(setenv("ICTUS_SYCN", "hca3", 1) == 0);
+    const size_t first = ictus_variable_unknown(0, &why);
+    CHECK(first > 0);
+    CHECK_STR(why.text, "the variable ICTUS_SYCN has no effect; did you mean ICTUS_SYNC?");
+    CHECK(ictus_variable_unknown(0, NULL) == first);
+    CHECK(ictus_variable_unknown(first, &why) == 0);
+    REQUIRE(unsetenv("ICTUS_SYCN") == 0 && setenv("ICTUS_FOO", "1", 1) == 0);
+    CHECK(ictus_variable_unknown(0, &why) > 0);
+    CHECK_STR(why.text, "the variable ICTUS_FOO has no effect; see ictus-environment(7)");
+    REQUIRE(unsetenv("ICTUS_FOO") == 0);
+    REQUIRE(setenv("ICTUS_TRACE_STATISTIC", "1", 1) == 0 && setenv("ICTUS_X_Y", "1", 1) == 0);
+    size_t count = 0;
+    for (size_t at = ictus_variable_unknown(0, &why); at > 0;
+         at = ictus_variable_unknown(at, &why)) {
+        count++;
+    }
+    CHECK(count == 2);
+}
+
 int main(void)
 {
     errors_have_names();
@@ -188,5 +218,6 @@ int main(void)
     lists();
     options_are_read();
     sizes_are_limited();
+    variables_are_known();
     return check_result();
 }

@@ -260,6 +260,28 @@ static int ictus_check_alone(const struct command *command, struct ictus_why *wh
                : ICTUS_OK;
 }
 
+/*
+ * A variable that is misspelt has no effect. What ictus trace starts need not repeat what it has
+ * said, nor the simulator what ictus simulate has.
+ */
+static void ictus_tell_variables(const struct command *command, const void *options)
+{
+#if defined(ICTUS_SIMGRID)
+    (void)command;
+    (void)options;
+#else
+    const bool *quiet = option_named(command, options, "quiet");
+    struct ictus_why why;
+    if (command_launched_rank() > 0 || (quiet && *quiet) || getenv("ICTUS_TRACE_PID")) {
+        return;
+    }
+    for (size_t at = ictus_variable_unknown(0, &why); at > 0;
+         at = ictus_variable_unknown(at, &why)) {
+        (void)fprintf(stderr, "ictus %s: %s\n", command->name, why.text);
+    }
+#endif
+}
+
 static int ictus_run_command(const struct command *command, const struct startup *startup, int argc,
                              char **argv)
 {
@@ -286,6 +308,9 @@ static int ictus_run_command(const struct command *command, const struct startup
     }
     if (!err) {
         err = ictus_check_files(command, options, left, argv + 1, &why);
+    }
+    if (!help) {
+        ictus_tell_variables(command, options);
     }
     if (help && command_launched_rank() == 0) {
         ictus_print_help(command);
