@@ -58,7 +58,9 @@ static int netgauge_client(struct measure *m, int reference, struct offset *offs
     return err ? err : ictusi_estimator_netgauge_offset(&rule, offset);
 }
 
-/* H18 algorithm 8, lines 3-5: the round trip of a pair is measured only once. */
+/* H18 algorithm 8, lines 3-5: the round trip of a pair is measured only once. The first exchange
+ * may wait for a reference that is still busy with another process, which is no part of a round
+ * trip. */
 static int measure_ensure_rtt(struct measure *m, int reference)
 {
     if (m->rtt_peer == reference) {
@@ -66,7 +68,8 @@ static int measure_ensure_rtt(struct measure *m, int reference)
     }
     const size_t n = (size_t)m->options.exchanges;
     const int err = ictusi_exchange_ping(&m->exchange, reference, n, m->stamps);
-    m->rtt_ns = ictusi_estimator_rtt_mean(m->stamps, n);
+    m->rtt_ns = n > 1 ? ictusi_estimator_rtt_mean(m->stamps + 1, n - 1)
+                      : ictusi_estimator_rtt_mean(m->stamps, n);
     m->rtt_peer = reference;
     return err;
 }
