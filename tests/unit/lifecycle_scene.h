@@ -50,7 +50,7 @@ static struct {
     int provided, missing;
     char specs[2][LENGTH];
     int specs_tried, traits, resyncs, rests, leaves_room, frees[3], finishes, mutes, settled;
-    int made, made_spawned, scratches;
+    int made, made_spawned, scratches, threads_ended;
     bool settled_begun;
     char said[LENGTH];
     char lines[LINES][LENGTH];
@@ -369,7 +369,7 @@ void ictusi_sessions_settle(bool begun)
 
 void ictusi_tracer_thread_ended(void *r)
 {
-    (void)r;
+    world.threads_ended += r == &recorder;
 }
 
 void ictusi_tracer_switched(struct recorder *r, bool muted)
@@ -392,7 +392,8 @@ void ictusi_openmp_finish(void)
 
 void ictusi_recorder_rest(struct recorder *r)
 {
-    world.rests += r == &recorder;
+    REQUIRE(r == &recorder);
+    world.rests++;
 }
 
 void ictusi_recorder_leave_room(struct recorder *r)

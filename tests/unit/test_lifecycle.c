@@ -188,6 +188,7 @@ static void counters_are_the_default(void)
         CHECK(setenv("ICTUS_TRACE_SYNC", cases[i].sync, 1) == 0);
         CHECK(setenv("ICTUS_TRACE_CLOCK", cases[i].clock, 1) == 0);
         CHECK(setenv("ICTUS_CLOCK", cases[i].usual, 1) == 0);
+        CHECK(setenv("ICTUS_TRACE_DEFER", "1", 1) == 0);
         world.has_tsc = cases[i].has_tsc;
         CHECK(trace_starts(FUNCTION_MPI_Init, false));
         CHECK_STR(world.specs[0], cases[i].tried[0]);
@@ -379,6 +380,21 @@ static void settings_are_applied(void)
     CHECK(ictusi_table_put(&ictusi_tracer.requests, 77) != NULL);
 }
 
+static void *thread_runs(void *r)
+{
+    CHECK(pthread_setspecific(ictusi_tracer.key, r) == 0);
+    return NULL;
+}
+
+/* The tracer hears of each thread's end. */
+static void ends_of_threads_are_noticed(void)
+{
+    pthread_t thread;
+    trace_begins("monotonic", NULL, NULL);
+    REQUIRE(pthread_create(&thread, NULL, thread_runs, &recorder) == 0);
+    CHECK(pthread_join(thread, NULL) == 0 && world.threads_ended == 1);
+}
+
 /* Standard error during a call that says something to the user. */
 static const char *said_by(void (*call)(void))
 {
@@ -523,6 +539,7 @@ int main(void)
     all_begin_at_the_same_call();
     calls_are_chosen();
     settings_are_applied();
+    ends_of_threads_are_noticed();
     traces_end_with_finalize();
     ends_do_not_need_finalize();
     all_end_or_none();

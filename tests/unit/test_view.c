@@ -255,7 +255,7 @@ static void run_write(const char *path, uint64_t resolution)
     for (uint32_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         OTF2_GlobalDefWriter_WriteString(d, i, strings[i]);
     }
-    for (uint32_t r = 0; r < REGIONS; r++) {
+    for (uint32_t r = 0; r <= REGIONS; r++) { /* the last one is never called */
         OTF2_GlobalDefWriter_WriteRegion(d, r, 1 + r, 1 + r, 0, OTF2_REGION_ROLE_FUNCTION,
                                          OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
     }
@@ -271,9 +271,10 @@ static void run_write(const char *path, uint64_t resolution)
     }
     OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
     for (uint32_t l = 0; l < TRACKS; l++) {
-        OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+        OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 3 + l, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);
-        OTF2_GlobalDefWriter_WriteLocation(d, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 10, l);
+        OTF2_GlobalDefWriter_WriteLocation(d, l, 1 + (uint32_t)l, OTF2_LOCATION_TYPE_CPU_THREAD, 10,
+                                           l);
     }
     OTF2_Archive_CloseGlobalDefWriter(archive, d);
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
@@ -297,7 +298,7 @@ static void timeline_is(const json_t *t, json_int_t tick, uint64_t track)
 {
     const json_int_t first = (json_int_t)(300 + track) * tick;
     const json_int_t wanted[] = {
-        first,      2000 * tick, 0, 0, 2500 * tick - first, 500 * tick, 2, 0,
+        first,      2000 * tick, 0, 0, 2500 * tick - first, 500 * tick, 3, 0,
         100 * tick, 400 * tick,  1, 1};
     const json_t *metric = json_array_get(json_object_get(t, "metrics"), 2 * track);
     const json_t *points = json_object_get(metric, "points");
@@ -359,6 +360,20 @@ static void profile_is(const json_t *t, json_int_t tick)
     }
 }
 
+/* Each track has the names of its thread and its process. */
+static void tracks_are(const json_t *list)
+{
+    static const char *const threads[TRACKS] = {"solve", "wait"};
+    static const char *const processes[TRACKS] = {"load", "J"};
+    REQUIRE(json_array_size(list) == TRACKS);
+    for (size_t i = 0; i < TRACKS; i++) {
+        const json_t *track = json_array_get(list, i);
+        CHECK_STR(json_string_value(json_object_get(track, "name")), threads[i]);
+        CHECK_STR(json_string_value(json_object_get(track, "process")), processes[i]);
+        CHECK(number_of(track, "location") == (json_int_t)i);
+    }
+}
+
 /* A timeline shows in nanoseconds what was recorded in ticks, and its bins cover the whole run. */
 static void test_timeline(void)
 {
@@ -380,6 +395,7 @@ static void test_timeline(void)
         CHECK(number_of(t, "metric_count") == INT64_C(2) * TRACKS);
         CHECK(number_of(t, "series_count") == INT64_C(2) * TRACKS);
         CHECK(json_array_size(json_object_get(t, "slices")) == TRACKS);
+        tracks_are(json_object_get(t, "tracks"));
         export_is(path);
         CHECK(json_array_size(json_object_get(t, "density")) == 0);
         CHECK(number_of(t, "shortest_ns") == 0);
