@@ -151,10 +151,12 @@ static void picture_is_drawn(void)
     }
     char line[256];
     double share = 0, first = -1;
-    int bins = 0, longest = 0, costs = 0;
+    int bins = 0, longest = 0, costs = 0, heads = 0;
     FILE *file = fopen(shown, "r");
     REQUIRE(file);
     while (fgets(line, sizeof line, file)) {
+        CHECK(heads == 2 || costs == 0); /* what the columns of costs are comes first */
+        heads += strstr(line, "minimum of N") || strstr(line, "above best us");
         char *percent = strstr(line, " %  ");
         if (percent && percent[-1] >= '0' && percent[-1] <= '9') {
             *percent = '\0';
@@ -172,7 +174,7 @@ static void picture_is_drawn(void)
         }
     }
     (void)fclose(file);
-    CHECK(bins == SHOWN_BINS && longest == 50 && costs == 12);
+    CHECK(bins == SHOWN_BINS && longest == 50 && costs == 12 && heads == 2);
     CHECK_NEAR(first, 0.1, 1e-9);
     CHECK_NEAR(share, 100, 0.1);
 }

@@ -87,5 +87,9 @@ int main(void)
     world.others = 1;
     CHECK(interrupt_came() && !interrupt_here());
     CHECK(ends(ICTUS_OK, EXIT_OK) == EXIT_INTERRUPTED && world.reductions == 4);
+    world.size = 2;
+    CHECK(interrupt_came() && world.reductions == 5);
+    world.size = 1; /* who is alone asks nobody */
+    CHECK(!interrupt_came() && world.reductions == 5);
     return check_result();
 }

@@ -143,6 +143,10 @@ static void account_fill(void)
     account.sources[1].interleaved = 1;
     account.sources[1].selection = ICTUS_SOURCE_FALSETICKER;
     account.sources[2].last_raw_ns = 0;
+    for (int k = 0; k < ICTUS_LOCK_ALLAN_MAX; k++) { /* no room for another */
+        account.sources[2].allan_tau_s[k] = k + 1;
+        account.sources[2].allan[k] = 1e-9;
+    }
 }
 
 static char *printed;
@@ -312,6 +316,9 @@ static void sources_have_every_member(const json_t *sources, int64_t filled)
     member_is(json_array_get(allan, 0), "tau_s", 0.5);
     member_is(json_array_get(allan, 1), "tau_s", 4);
     member_is(json_array_get(allan, 1), "sigma_y", 2e-9);
+    const json_t *longest = json_object_get(json_array_get(sources, 2), "allan");
+    CHECK(json_array_size(longest) == ICTUS_LOCK_ALLAN_MAX);
+    member_is(json_array_get(longest, ICTUS_LOCK_ALLAN_MAX - 1), "tau_s", ICTUS_LOCK_ALLAN_MAX);
     member_is(json_array_get(sources, 1), "interleaved", 1);
     member_is(json_array_get(sources, 2), "last_s", -1);
     text_is(json_array_get(sources, 1), "stamps", "kernel");

@@ -12,6 +12,7 @@
 #include <ictus/text.h>
 #include <jansson.h>
 #include <time.h>
+#include <unistd.h>
 
 extern const struct command command_lock, command_serve, command_at;
 
@@ -71,6 +72,8 @@ int results_continue(const struct results_options *options, const struct ictus_c
     CHECK(columns && !header);
     world.results = *options;
     *out = NULL;
+    FILE *file = options->file ? fopen(options->file, "a") : NULL; /* as the real one does */
+    CHECK(!file || !fclose(file));
     return world.resume ? ictus_because(why, world.resume, "not continued") : ICTUS_OK;
 }
 
@@ -441,6 +444,27 @@ static void polls_have_words(void)
     world.polls = 0;
 }
 
+/* A daemon that could not begin leaves no empty log behind, but nobody's log is removed. */
+static void no_empty_log_is_left(void)
+{
+    char path[CHECK_PATH];
+    char line[CHECK_PATH + 64];
+    const int fd = mkstemp(check_scratch(path, "log"));
+    REQUIRE(fd >= 0 && !close(fd));
+    (void)snprintf(line, sizeof line, "--server=one --output=%s", path);
+    world.run = ICTUS_ERR_TIMEOUT;
+    CHECK(words_run(&command_lock, line) == EXIT_FAILED && access(path, F_OK) == 0);
+    CHECK(!unlink(path));
+    CHECK(words_run(&command_lock, line) == EXIT_FAILED && access(path, F_OK) != 0);
+    world.polls = 1;
+    CHECK(words_run(&command_lock, line) == EXIT_FAILED && access(path, F_OK) == 0);
+    CHECK(!unlink(path));
+    world.polls = 0;
+    world.run = ICTUS_OK;
+    CHECK(words_run(&command_lock, line) == EXIT_OK && access(path, F_OK) == 0);
+    CHECK(!unlink(path));
+}
+
 int main(void)
 {
     limits_hold();
@@ -452,5 +476,6 @@ int main(void)
     words_are_passed_on(); /* nothing after it: --quiet leaves standard output to nobody */
     daemons_speak();
     json_decref(world.told);
+    no_empty_log_is_left();
     return check_result();
 }

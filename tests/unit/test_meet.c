@@ -20,6 +20,7 @@ static struct {
     double done[16];
     int rank, size, others, err; /* of the lowest other rank that fails; size: none does */
     int shares, agreed, traits_err;
+    int poor; /* another rank has no memory at this of all agreements; 0: none */
     size_t traits;
     char names[16][64], values[16][64];
 } world;
@@ -75,6 +76,10 @@ int __wrap_MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype typ
     CHECK(comm == MPI_COMM_WORLD);
     *first = world.others < *first ? world.others : *first;
     world.shares++;
+    if (world.shares == world.poor) {
+        *first = world.others = 1;
+        world.err = ICTUS_ERR_NOMEM;
+    }
     return MPI_SUCCESS;
 }
 
@@ -257,6 +262,10 @@ static void the_lowest_failure_is_told(void)
     CHECK(reach(0, ICTUS_OK, &why) == ICTUS_ERR_UNKNOWN && world.agreed == 0);
     CHECK_STR(why.text, "rank 1: theirs");
     CHECK(reach(0, ICTUS_ERR_SPEC, &why) == ICTUS_ERR_UNKNOWN); /* its own comes later */
+    /* Where a rank has no room for what is to be compared, none compares. */
+    begin();
+    world.poor = 2;
+    CHECK(reach(0, ICTUS_OK, &why) == ICTUS_ERR_NOMEM && world.shares == 2 && world.agreed == 0);
 }
 
 int main(void)
