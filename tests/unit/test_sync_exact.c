@@ -150,6 +150,18 @@ static void algorithms_are_exact(void)
     }
 }
 
+/* Two points show a drift if they are as far apart as was asked for. */
+static void points_are_apart(void)
+{
+    struct scene s = {.spec = "hca3:fitpoints=2,exchanges=5,pace=1s@monotonic",
+                      .ranks = 2,
+                      .nodes = 2,
+                      .lines = true};
+    scene_play(&s);
+    scene_is_exact(&s);
+    CHECK(s.stats[1].duration_s > 2e-3 && s.stats[1].duration_s < 6e-3); /* 4 ms, by 2 of 500 */
+}
+
 /* Levels: processes of a node have one line where they share its clock, and any algorithm may stand
  * at any level. */
 static void levels_are_exact(void)
@@ -226,6 +238,7 @@ static void strangers_are_told(void)
 
 int main(void)
 {
+    points_are_apart();
     levels_are_exact();
     strangers_are_told();
     algorithms_are_exact();
