@@ -46,11 +46,10 @@ double ictusi_clock_model_at(const struct clock_model *m, const double *values, 
     return row[i] + (position - low) * (row[i + 1] - row[i]);
 }
 
-/* An instant in ticks as a position between the knots, 0 to knots - 1. */
-static double clock_model_seen_position(const struct clock_model *m, const struct least_delays *d,
-                                        int64_t instant)
+double ictusi_clock_model_position(const struct clock_model *m, int64_t from, int64_t to,
+                                   int64_t instant)
 {
-    return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
+    return (double)(instant - from) / (double)(to - from) * (m->knots - 1);
 }
 
 /* The observation being read, and the pairs of the previous ones. */
@@ -98,7 +97,8 @@ static void delay_see(const struct clock_model *m, const struct model_pair *pair
 static struct model_delay delay_new(const struct clock_model *m, const struct seeing *s,
                                     const struct model_pair *pair, int way, uint64_t i)
 {
-    const double at = clock_model_seen_position(m, s->d, s->d->instant[i]);
+    const int64_t from = s->d->from;
+    const double at = ictusi_clock_model_position(m, from, from + s->d->length, s->d->instant[i]);
     const double seen = (double)s->d->delay[i] * s->us_per_tick;
     const double half = seen / 2 * (m->knots - 1) / m->length;
     return (struct model_delay){.position = at,

@@ -114,6 +114,10 @@ void ictusi_clock_model_align(struct clock_model *model);
 /* Return to phi = 0. The error grows by the phi that is given up. */
 void ictusi_clock_model_decline(struct clock_model *model);
 
+/* An instant as a position between the knots, which stand between `from` and `to`. All in ticks. */
+double ictusi_clock_model_position(const struct clock_model *model, int64_t from, int64_t to,
+                                   int64_t instant);
+
 /* phi or error at a position; the outermost pieces extend beyond the ends. */
 double ictusi_clock_model_at(const struct clock_model *model, const double *values, uint32_t clock,
                              double position);

@@ -157,8 +157,8 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
     const int64_t based =
         clock_map_at(&s->maps[location], time, &hint) + f->constants[s->unit_of[location]];
     const double jumped = ictusi_clock_fit_jumped_by(f->fit, s->unit_of[location], based);
-    *position = (double)(based - llround(jumped) - f->from) / (double)(f->to - f->from) *
-                (f->fit->model.knots - 1);
+    *position =
+        ictusi_clock_model_position(&f->fit->model, f->from, f->to, based - llround(jumped));
     return ((double)(based - time - o->offset) - jumped) * f->us_per_tick;
 }
 
@@ -359,8 +359,7 @@ static int64_t clock_fit_jump_time(const struct clock_fit *fit, const struct clo
                                    int64_t instant)
 {
     const struct clock_model *m = &fit->model;
-    const double at =
-        (double)(instant - fit->from) / (double)(fit->to - fit->from) * (m->knots - 1);
+    const double at = ictusi_clock_model_position(m, fit->from, fit->to, instant);
     const double phi = ictusi_clock_model_at(m, m->phi, jump->clock, at);
     return instant - llround(phi / fit->us_per_tick) + fit->raised;
 }
@@ -372,12 +371,9 @@ double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, in
     if (!fit->tried || !m->error || (clock == m->reference && !m->mean_is_time)) {
         return -1;
     }
-    const double since = (double)(time - fit->raised - fit->from);
-    /*
-     * In units of knots. Outside the knots the error of the nearest one is reported, although the
-     * maps extend there.
+    double at = ictusi_clock_model_position(m, fit->from, fit->to, time - fit->raised);
+    /* Outside the knots the error of the nearest one is reported, although the maps extend there.
      */
-    double at = since / (double)(fit->to - fit->from) * (m->knots - 1);
     at = fmin(fmax(at, 0), m->knots - 1);
     double error = ictusi_clock_model_at(m, m->error, clock, at) / fit->us_per_tick;
     for (uint32_t i = 0; i < fit->jump_count; i++) {

@@ -71,7 +71,7 @@ static int fitting_set_map(struct fitting *f, uint32_t clock, int64_t *times, do
     const uint32_t n = fitting_list_knots(f, clock, times);
     uint32_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const double at = (double)(times[i] - f->from) / (double)(f->to - f->from) * (m->knots - 1);
+        const double at = ictusi_clock_model_position(m, f->from, f->to, times[i]);
         const double jumped = ictusi_clock_fit_jumped(f->fit, clock, times[i]);
         const double phi = ictusi_clock_model_at(m, m->phi, clock, at) / f->us_per_tick;
         times[count] = times[i] + llround(jumped) - f->constants[clock];

@@ -65,7 +65,7 @@ static int jump_search_fit_lines(struct fitting *f, int rounds)
 static void jump_search_keep(struct fitting *f, const struct clock_jump *jump)
 {
     const struct clock_model *m = &f->fit->model;
-    const double at = (double)(jump->from - f->from) / (double)(f->to - f->from) * (m->knots - 1);
+    const double at = ictusi_clock_model_position(m, f->from, f->to, jump->from);
     const bool others = jump->clock == ictusi_fitting_reference(f->session);
     for (uint32_t u = 0; u < m->clocks && f->fit->jump_count < JUMPS_MAX; u++) {
         if ((u == jump->clock) != others) {
