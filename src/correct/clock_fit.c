@@ -6,6 +6,7 @@
 #include "correct/fitting.h"
 
 #include "core/container.h"
+#include "correct/jump_search.h"
 
 #include <ictus/error.h>
 #include <math.h>

@@ -41,13 +41,4 @@ int ictusi_fitting_look_again(struct fitting *fitting);
 /* The leader tells the others its phi, and whether they are to look again. Collective. */
 int ictusi_fitting_share_phi(struct fitting *fitting, uint64_t *more);
 
-/* Find the jumps of the clocks. Leaves phi 0. Collective. Errors: ICTUS_ERR_NOMEM, the team's. */
-int ictusi_jump_search_run(struct fitting *fitting);
-
-/* Add what is not known of the jumps to the model's errors. */
-void ictusi_jump_search_add_errors(struct fitting *fitting);
-
-/* Give the jumps up. The errors grow by them. */
-void ictusi_jump_search_decline(struct fitting *fitting);
-
 #endif

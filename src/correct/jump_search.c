@@ -4,7 +4,7 @@
  * looked at closer, until it is known between which of them it happened. Then the next one is seen
  * better.
  */
-#include "correct/fitting.h"
+#include "correct/jump_search.h"
 
 #include <ictus/error.h>
 #include <math.h>
