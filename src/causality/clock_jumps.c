@@ -6,6 +6,7 @@
  */
 #include "causality/clock_jumps.h"
 
+#include "causality/cholesky.h"
 #include "core/stats.h"
 
 #include <ictus/error.h>
@@ -65,32 +66,6 @@ static double jump_shape_value(const struct jump_shape *shape, double at)
     }
 }
 
-/* Gaussian elimination with pivots; the matrix has the right-hand side as its last column. */
-static bool jump_eliminate(double matrix[FIT_TERMS][FIT_TERMS + 1])
-{
-    for (int i = 0; i < FIT_TERMS; i++) {
-        int best = i;
-        for (int k = i + 1; k < FIT_TERMS; k++) {
-            best = fabs(matrix[k][i]) > fabs(matrix[best][i]) ? k : best;
-        }
-        for (int j = 0; j <= FIT_TERMS; j++) {
-            const double swapped = matrix[i][j];
-            matrix[i][j] = matrix[best][j];
-            matrix[best][j] = swapped;
-        }
-        if (fabs(matrix[i][i]) < 1e-12) {
-            return false;
-        }
-        for (int k = 0; k < FIT_TERMS; k++) {
-            const double part = k == i ? 0 : matrix[k][i] / matrix[i][i];
-            for (int j = i; j <= FIT_TERMS && part != 0; j++) {
-                matrix[k][j] -= part * matrix[i][j];
-            }
-        }
-    }
-    return true;
-}
-
 /* What a delay's gap has beyond the fit. */
 static double jump_sample_rest(const struct jump_sample *s, const struct jump_shape *shape,
                                const struct jump_fit *fit)
@@ -109,7 +84,9 @@ static bool jump_fit_window(const struct jump_window *w, struct jump_shape shape
     bool good = true;
     *fit = (struct jump_fit){.miss = 0};
     for (int round = 0; round < ROUNDS && good; round++) {
-        double matrix[FIT_TERMS][FIT_TERMS + 1] = {{0}};
+        double matrix[FIT_TERMS * FIT_TERMS] = {0};
+        double step[FIT_TERMS] = {0};
+        double scale[FIT_TERMS];
         for (uint32_t i = 0; i < w->count; i++) {
             const struct jump_sample *s = &w->samples[i];
             const double terms[] = {1, s->at, jump_shape_value(&shape, s->at), s->sign};
@@ -117,14 +94,17 @@ static bool jump_fit_window(const struct jump_window *w, struct jump_shape shape
             const double weight = round ? 1 / (scatter + fabs(rest)) : 1;
             for (int k = 0; k < FIT_TERMS; k++) {
                 for (int j = 0; j < FIT_TERMS; j++) {
-                    matrix[k][j] += weight * terms[k] * terms[j];
+                    matrix[k * FIT_TERMS + j] += weight * terms[k] * terms[j];
                 }
-                matrix[k][FIT_TERMS] += weight * terms[k] * rest;
+                step[k] += weight * terms[k] * rest;
             }
         }
-        good = jump_eliminate(matrix);
+        good = ictusi_cholesky_factorise(matrix, FIT_TERMS, scale);
+        if (good) {
+            ictusi_cholesky_solve(matrix, FIT_TERMS, scale, step);
+        }
         for (int k = 0; k < FIT_TERMS && good; k++) {
-            fit->by[k] += matrix[k][FIT_TERMS] / matrix[k][k];
+            fit->by[k] += step[k];
         }
     }
     for (uint32_t i = 0; i < w->count; i++) {
