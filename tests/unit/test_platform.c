@@ -83,6 +83,8 @@ static void torus_is_close(const char *text, double nodes, double wanted, double
     const char *at = strstr(text, "topology=\"TORUS\" topo_parameters=\"");
     REQUIRE(at && sscanf(at, "topology=\"TORUS\" topo_parameters=\"%d,%d,%d\"", &x, &y, &z) == 3);
     CHECK_NEAR(nodes, x * y * z, 0);
+    CHECK(y >= 2); /* SimGrid aborts where two dimensions have one node each */
+    wanted = wanted < 4 ? 4 : wanted;
     CHECK(x * y * (z - 1) < wanted && (x - 1) * (x - 1) * (x - 1) < wanted);
     CHECK(x >= y && y >= z);
     *hops = (x + y + z) / 4.0 + 1.0;

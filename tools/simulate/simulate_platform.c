@@ -97,6 +97,9 @@ static int64_t ceil_divide(int64_t n, int64_t by)
     return (n + by - 1) / by;
 }
 
+/* SimGrid aborts on a torus of which two dimensions have one node each: 2 x 2 x 1 is the least. */
+static const int64_t torus_least = 4;
+
 /*
  * The cluster's shape, with at least as many nodes as asked, and the hops of the usual way between
  * two of them, over which the latency is shared out.
@@ -106,9 +109,10 @@ static void cluster_describe(const struct simulate_cluster *c, char *text, size_
 {
     if (strcmp(c->topology, "torus") == 0) {
         /* On a ring of x nodes the mean way is x / 4; one more hop leads into the node. */
-        const int64_t x = root_above(c->nodes, 3);
-        const int64_t y = root_above(ceil_divide(c->nodes, x), 2);
-        const int64_t z = ceil_divide(c->nodes, x * y);
+        const int64_t wanted = c->nodes < torus_least ? torus_least : c->nodes;
+        const int64_t x = root_above(wanted, 3);
+        const int64_t y = root_above(ceil_divide(wanted, x), 2);
+        const int64_t z = ceil_divide(wanted, x * y);
         *nodes = x * y * z;
         *hops = (double)(x + y + z) / 4.0 + 1.0;
         (void)snprintf(text, size,
