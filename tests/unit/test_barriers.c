@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The barriers of ictus in simulated jobs: nobody leaves one before all have entered, whoever comes
+ * last and however many there are, one after another on the same communicator; and they cost no
+ * more messages one after another than they say.
+ */
+#include "../check.h"
+#include "../sim/job.h"
+
+#include <ictus/barrier.h>
+#include <ictus/harmonize.h>
+
+enum { RANKS_MOST = 9, TURNS = 25, LATENCY_NS = 1000, CALL_NS = 150 };
+
+static struct {
+    enum ictus_barrier_algorithm algorithm;
+    int64_t entered[TURNS], left[TURNS][RANKS_MOST], last_left[TURNS]; /* entered: by the last */
+} scene;
+
+static void scene_rank(int rank, void *context)
+{
+    (void)context;
+    for (int k = 0; k < TURNS; k++) {
+        job_spend(k % 3 ? 20000.0 * job_uniform() : 0.0);
+        scene.entered[k] = job_now() > scene.entered[k] ? job_now() : scene.entered[k];
+        REQUIRE(!ictus_barrier(job_world(), scene.algorithm));
+        scene.left[k][rank] = job_now();
+    }
+}
+
+/* So many messages one after another are enough between the last entry and the last exit. */
+static int messages_in_a_row(enum ictus_barrier_algorithm algorithm, int ranks)
+{
+    int rounds = 0;
+    for (int reach = 1; reach < ranks; reach *= 2) {
+        rounds++;
+    }
+    return algorithm == ICTUS_BARRIER_DISSEMINATION ? rounds
+           : algorithm == ICTUS_BARRIER_LINEAR      ? 2 + ranks / 2
+                                                    : 2 * rounds;
+}
+
+static void barriers_hold(enum ictus_barrier_algorithm algorithm)
+{
+    for (int ranks = 1; ranks <= RANKS_MOST; ranks++) {
+        char said[512];
+        const struct job_options options = {.seed = 3,
+                                            .ranks = ranks,
+                                            .nodes = ranks,
+                                            .cores = JOB_RANKS,
+                                            .latency_ns = LATENCY_NS,
+                                            .inside_ns = LATENCY_NS,
+                                            .slow = -1,
+                                            .slow_factor = 1.0};
+        memset(&scene, 0, sizeof(scene));
+        scene.algorithm = algorithm;
+        REQUIRE(job_run(&options, scene_rank, NULL, said, sizeof(said)) == JOB_DONE);
+        const double each = LATENCY_NS + 3.0 * CALL_NS;
+        for (int k = 0; k < TURNS; k++) {
+            for (int r = 0; r < ranks; r++) {
+                const double after = (double)(scene.left[k][r] - scene.entered[k]);
+                CHECK(after >= 0.0);
+                CHECK(k == 0 || after <= each * messages_in_a_row(algorithm, ranks) + 1.0);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    barriers_hold(ICTUS_BARRIER_DISSEMINATION);
+    barriers_hold(ICTUS_BARRIER_TREE);
+    barriers_hold(ICTUS_BARRIER_LINEAR);
+    barriers_hold(ICTUS_BARRIER_MPI);
+    return check_result();
+}
