@@ -9,7 +9,7 @@ The environment names the file, so that several mutants can be alive at a time, 
 import re
 
 STATE_BYTES = 1 << 16  # a number, then a byte for each place
-STATE_VARIABLE = "ICTUS_MUTANT_STATE"
+STATE_VARIABLE = "MUTANT_STATE"  # not ICTUS_...: unknown ones of those are told to the user
 
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 

@@ -202,10 +202,10 @@ static void roots_decide(void)
 {
     scene_begin("monotonic");
     CHECK(setenv("ICTUS_TRACE_RESYNC_EVERY", "77", 1) == 0);
-    world.barriers = 12;
+    world.barriers = 1;
     CHECK(trace_starts(FUNCTION_MPI_Init, false));
     const struct trace_settings *s = &ictusi_tracer.settings;
-    CHECK(s->resync_every_s == 0 && s->resync_barriers == 12 && ictusi_tracer.sweeps);
+    CHECK(s->resync_every_s == 0 && s->resync_barriers == 1 && ictusi_tracer.sweeps);
     CHECK_STR(s->scratch, "/theirs");
     CHECK_STR(s->directory, "/mine"); /* each process has its own name for it */
     CHECK(world.made == 0 && world.scratches == 0 && !ictusi_tracer.speaks);
@@ -488,12 +488,13 @@ static void all_end_or_none(void)
     atomic_store(&ictusi_tracer.state, TRACER_DONE);
     CHECK(!trace_ends() && world.line_count == 0);
     scene_begin("monotonic");
+    atomic_store(&ictusi_tracer.state, TRACER_RUNNING);
     ictusi_tracer.comm = MPI_COMM_NULL; /* it never began */
     ictusi_tracer.clock = &clock_made;
     CHECK(!trace_ends());
     ictusi_tracer.comm = MPI_COMM_SELF; /* it could not begin */
     ictusi_tracer.clock = NULL;
-    CHECK(!trace_ends() && world.resyncs == 0);
+    CHECK(!trace_ends() && world.resyncs == 0 && world.line_count == 0);
     ictusi_tracer.comm = NULL;
 }
 

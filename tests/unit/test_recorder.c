@@ -10,7 +10,10 @@
 #include "tracer/recorder.h"
 #include "tracer/requests.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +26,39 @@ enum {
 };
 
 struct tracer ictusi_tracer;
+
+/* What the file system and the kernel cannot do, as errors; the linker redirects calls here. */
+static struct {
+    int fallocate, madvise;
+    size_t disk_room; /* of zeros that are written */
+} lacks;
+
+int fallocate_system(int fd, int mode, off_t from, off_t bytes) __asm__("__real_fallocate");
+int fallocate_model(int fd, int mode, off_t from, off_t bytes) __asm__("__wrap_fallocate");
+int madvise_system(void *memory, size_t bytes, int advice) __asm__("__real_madvise");
+int madvise_model(void *memory, size_t bytes, int advice) __asm__("__wrap_madvise");
+ssize_t pwrite_system(int fd, const void *from, size_t bytes, off_t at) __asm__("__real_pwrite");
+ssize_t pwrite_model(int fd, const void *from, size_t bytes, off_t at) __asm__("__wrap_pwrite");
+
+int fallocate_model(int fd, int mode, off_t from, off_t bytes)
+{
+    errno = lacks.fallocate;
+    return lacks.fallocate ? -1 : fallocate_system(fd, mode, from, bytes);
+}
+
+int madvise_model(void *memory, size_t bytes, int advice)
+{
+    errno = lacks.madvise;
+    return lacks.madvise ? -1 : madvise_system(memory, bytes, advice);
+}
+
+ssize_t pwrite_model(int fd, const void *from, size_t bytes, off_t at)
+{
+    const size_t room = bytes < lacks.disk_room ? bytes : lacks.disk_room;
+    lacks.disk_room -= room;
+    errno = ENOSPC;
+    return room > 0 ? pwrite_system(fd, from, room, at) : -1;
+}
 
 /* There are no thread teams here. */
 void ictusi_openmp_forget(struct recorder *r)
@@ -175,6 +211,52 @@ static void diverted_records_are_dropped(const char *directory)
     CHECK(unlink(path) == 0);
 }
 
+/* File systems without fallocate() and older kernels hold the same records, in space that is there
+ * before it is needed. Where there is none, recording ends without a signal. */
+static void less_is_enough(const char *directory)
+{
+    enum { LARGE = 1 << 17, MANY = RAW_HEADER_BYTES + 3 * LARGE };
+    static const struct {
+        int fallocate, madvise;
+        size_t disk_room;
+        int windows;
+    } cases[] = {{0, 0, 0, 3},
+                 {EOPNOTSUPP, 0, SIZE_MAX, 3},
+                 {ENOSYS, 0, SIZE_MAX, 3},
+                 {0, EINVAL, 0, 3},
+                 {EOPNOTSUPP, EINVAL, SIZE_MAX, 3},
+                 {EOPNOTSUPP, 0, 2 * LARGE, 2},
+                 {EOPNOTSUPP, 0, 2 * LARGE - 1, 1},
+                 {ENOSPC, 0, SIZE_MAX, 0},
+                 {0, EFAULT, 0, 0}};
+    uint64_t all = 0;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct recorder_setup setup = {.limit_bytes = MANY, .kind = TICKS_MONOTONIC};
+        struct stat info;
+        char path[256];
+        (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+        (void)snprintf(path, sizeof(path), "%s/0.3.events", directory);
+        lacks.fallocate = cases[i].fallocate;
+        lacks.madvise = cases[i].madvise;
+        lacks.disk_room = cases[i].disk_room;
+        struct recorder *r = ictusi_recorder_create(&setup, 3, LARGE);
+        REQUIRE(r && (r->after == AFTER_FULL) == (cases[i].windows == 0));
+        const uint64_t written = windows_fill(r);
+        all = i == 0 ? written : all;
+        CHECK(r->after == AFTER_FULL && (written == all) == (cases[i].windows == 3));
+        CHECK((written > 0) == (cases[i].windows > 0));
+        CHECK(cases[i].windows == 0 ||
+              r->file_bytes == RAW_HEADER_BYTES + (uint64_t)cases[i].windows * LARGE);
+        ictusi_recorder_free(r);
+        CHECK((stat(path, &info) == 0) == (cases[i].windows > 0));
+        CHECK(cases[i].windows == 0 ||
+              (info.st_size >= RAW_HEADER_BYTES + (off_t)cases[i].windows * LARGE &&
+               info.st_blocks * 512 >= RAW_HEADER_BYTES + (off_t)cases[i].windows * LARGE));
+        (void)unlink(path);
+    }
+    memset(&lacks, 0, sizeof(lacks));
+}
+
 int main(void)
 {
     char directory[CHECK_PATH];
@@ -183,6 +265,7 @@ int main(void)
     windows_are_whole(directory, 4000);
     without_a_file(directory);
     diverted_records_are_dropped(directory);
+    less_is_enough(directory);
     CHECK(rmdir(directory) == 0);
     return check_result();
 }
