@@ -347,6 +347,7 @@ static void failures_are_told_apart(void)
         {ICTUS_ERR_ARG, 9, false, true, ICTUS_ERR_ARG, 3, 1, 0},
         {ICTUS_ERR_ARG, 9, true, false, ICTUS_OK, 5, 2, 1},
         {ICTUS_ERR_SAMPLES, 9, false, false, ICTUS_OK, 6, 2, 1},
+        {ICTUS_ERR_SAMPLES, 9, false, true, ICTUS_OK, 6, 2, 1},
         {ICTUS_ERR_SAMPLES, 1, false, false, ICTUS_OK, 6, 3, 0},
         {ICTUS_ERR_MPI, 9, true, true, ICTUS_ERR_MPI, 3, 1, 0},
         {ICTUS_ERR_IO, 9, true, true, ICTUS_ERR_IO, 3, 1, 0},

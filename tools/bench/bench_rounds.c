@@ -256,6 +256,15 @@ static bool bench_rounds_all_over(const struct chapter *chapter)
     return over;
 }
 
+/* Of late starts the reason says nothing about the algorithm. */
+static void bench_rounds_tell_left(const struct bench_study *study, const struct cell *cell)
+{
+    const int algorithm = cell->err == ICTUS_ERR_SAMPLES ? cell->e->algorithm : -1;
+    const char *name = algorithm >= 0 ? study->algorithms[algorithm].name : "";
+    (void)fprintf(stderr, "ictus bench: left out: %s%s%s%s\n", name[0] ? "algorithm '" : "", name,
+                  name[0] ? "' of " : "", cell->why.text);
+}
+
 /* Write what an experiment produced. If it produced nothing, say so once. */
 static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
                                    struct ictus_why *why)
@@ -267,11 +276,13 @@ static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
         return results_agree(err, why);
     }
     if (cell->err) {
-        study->left_out += !bench_rounds_is_of_all(study, cell->e);
+        /* Of "all", what the library does not have is no loss; what was never on time is. */
+        study->left_out +=
+            cell->err == ICTUS_ERR_SAMPLES || !bench_rounds_is_of_all(study, cell->e);
         if (command_rank() == 0 && strcmp(cell->why.text, study->said.text) != 0) {
             study->said = cell->why;
             progress_hide(&study->progress);
-            (void)fprintf(stderr, "ictus bench: left out: %s\n", cell->why.text);
+            bench_rounds_tell_left(study, cell);
         }
     }
     return ICTUS_OK;

@@ -365,6 +365,11 @@ static int tune_check(const struct tune_options *options, int count, char **word
             return err;
         }
     }
+    if (options->arrival && !options->arrival[0]) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--arrival= names no pattern; give one of the files, or its "
+                             "beginning, or minimax");
+    }
     for (int i = 0; options->reduction && i <= ICTUS_REDUCTIONS; i++) {
         if (i == ICTUS_REDUCTIONS) {
             return ictus_unknown(why, "reduction", options->reduction, ictus_reduction_names);

@@ -19,7 +19,8 @@
 struct candidate {
     struct winner as_winner;
     bool is_default;
-    json_t *launches;      /* the experiment's */
+    json_t *members; /* the experiment's, as are the launches */
+    json_t *launches;
     const char *component; /* that was seen to run; "": not known */
 };
 
@@ -99,7 +100,8 @@ static bool tune_read_candidate(const struct experiment *experiment, const char 
     const json_t *members = experiment->members;
     struct winner *w = &candidate->as_winner;
     const char *algorithm = member_text(members, "algorithm");
-    *candidate = (struct candidate){.launches = experiment->launches};
+    *candidate =
+        (struct candidate){.members = experiment->members, .launches = experiment->launches};
     candidate->component = tune_component(experiment->launches);
     w->processes = json_integer_value(json_object_get(members, "processes"));
     w->bytes = json_integer_value(json_object_get(members, "bytes"));
@@ -323,6 +325,49 @@ static void tune_note_mockups(const struct candidate *candidates, size_t count, 
     }
 }
 
+/* A condition in which two experiments of one algorithm differ, or NULL. */
+static const char *tune_find_difference(json_t *members, json_t *others)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(members, key, value)
+    {
+        if (!json_equal(value, json_object_get(others, key))) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+/* A member as one would type it; a common start is not written. */
+static const char *tune_tell_member(const json_t *members, const char *key, char text[24])
+{
+    const json_t *value = json_object_get(members, key);
+    if (json_is_integer(value)) {
+        (void)snprintf(text, 24, "%lld", (long long)json_integer_value(value));
+        return text;
+    }
+    const char *unset = strcmp(key, "arrival") == 0 ? "together" : "unknown";
+    return json_is_string(value) ? json_string_value(value) : unset;
+}
+
+static int tune_refuse_pair(const struct candidate *a, const struct candidate *b,
+                            struct ictus_why *why)
+{
+    const char *key = tune_find_difference(a->members, b->members);
+    key = key ? key : tune_find_difference(b->members, a->members);
+    key = key ? key : "conditions";
+    char first[24];
+    char second[24];
+    return ictus_because(
+        why, ICTUS_ERR_FORMAT,
+        "%s of %lld bytes, algorithm '%s', was measured with %s %.80s and with %s %.80s; %s",
+        a->as_winner.operation, (long long)a->as_winner.bytes, a->as_winner.algorithm, key,
+        tune_tell_member(a->members, key, first), key, tune_tell_member(b->members, key, second),
+        strcmp(key, "arrival") == 0 ? "choose one with --arrival"
+                                    : "give only files that agree in this");
+}
+
 /* The same algorithm twice in one place: measured under conditions that differ. */
 static int tune_refuse_mixture(const struct candidate *candidates, size_t count,
                                struct ictus_why *why)
@@ -332,11 +377,7 @@ static int tune_refuse_mixture(const struct candidate *candidates, size_t count,
         for (size_t k = i + 1; k < count && tune_compare_places(a, &candidates[k].as_winner) == 0;
              k++) {
             if (strcmp(a->algorithm, candidates[k].as_winner.algorithm) == 0) {
-                return ictus_because(
-                    why, ICTUS_ERR_FORMAT,
-                    "%s of %lld bytes, algorithm '%s', was measured under different "
-                    "conditions (scheme, datatype, root, ...)",
-                    a->operation, (long long)a->bytes, a->algorithm);
+                return tune_refuse_pair(&candidates[i], &candidates[k], why);
             }
         }
     }
