@@ -79,14 +79,15 @@ static void options_describe_range(const struct option_row *row, char *text, siz
     const bool endless = row->max >= no_limit;
     switch (row->type) {
     case OPTION_SECONDS:
-        (void)snprintf(text, size, "a duration between %g s and %g s, such as 1.5us", row->min,
-                       row->max);
+        (void)snprintf(text, size, "a duration between %.12g s and %.12g s, such as 1.5us",
+                       row->min, row->max);
         break;
     case OPTION_RATIO:
-        (void)snprintf(text, size, "a ratio between %g and %g, such as 5%%", row->min, row->max);
+        (void)snprintf(text, size, "a ratio between %.12g and %.12g, such as 5%%", row->min,
+                       row->max);
         break;
     case OPTION_REAL:
-        (void)snprintf(text, size, "a number between %g and %g", row->min, row->max);
+        (void)snprintf(text, size, "a number between %.12g and %.12g", row->min, row->max);
         break;
     case OPTION_BYTES:
         (void)snprintf(text, size,

@@ -96,9 +96,10 @@ int number_list_read(const char *option, const char *text, int (*parse)(const ch
     }
     if (!good) {
         free(list);
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "--%s=%.80s: must be values between %g and %g, separated by commas",
-                             option, text, min, max);
+        return ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "--%s=%.80s: must be values between %.12g and %.12g, separated by commas", option, text,
+            min, max);
     }
     *values = list;
     *count = n;
