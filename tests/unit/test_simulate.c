@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 enum { MANY = 80, TEXT = 2000 };
 
@@ -56,6 +57,19 @@ int __wrap_execvp(const char *file, char *const *argv)
     }
     errno = ENOENT;
     return -1;
+}
+
+/* Where this program is, whatever was built beside it; the linker redirects readlink() here. */
+ssize_t readlink_model(const char *path, char *text, size_t size) __asm__("__wrap_readlink");
+
+ssize_t readlink_model(const char *path, char *text, size_t size)
+{
+    char self[CHECK_PATH + 20];
+    CHECK_STR(path, "/proc/self/exe");
+    const int length = snprintf(self, sizeof self, "%s/bin/ictus", directory);
+    REQUIRE(length > 0 && (size_t)length <= size);
+    memcpy(text, self, (size_t)length);
+    return length;
 }
 
 static void arguments_free(void)
@@ -182,7 +196,7 @@ static void lists_have_limits(void)
 
 static void file_make(const char *name)
 {
-    char path[CHECK_PATH + 40];
+    char path[CHECK_PATH + 80];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = fopen(path, "w");
     REQUIRE(file && fclose(file) == 0);
@@ -190,29 +204,59 @@ static void file_make(const char *name)
 
 static void file_remove(const char *name)
 {
-    char path[CHECK_PATH + 40];
+    char path[CHECK_PATH + 80];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     CHECK(unlink(path) == 0);
 }
 
-/* The simulated flavour is where the environment says, if both its files are there. */
+static void directory_make(const char *name, bool make)
+{
+    char path[CHECK_PATH + 40];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    CHECK((make ? mkdir(path, 0777) : rmdir(path)) == 0);
+}
+
+/* The simulated flavour is where the environment says, beside the build's program or where it was
+ * installed, if both its files are there. */
 static void program_is_found(void)
 {
+    static const char *const places[] = {"simulate", "libexec/ictus", "."};
+    static const char *const files[] = {"ictus-simgrid", "ictus-platform.so"};
     struct simulation f;
     struct ictus_why why = {""};
-    char wanted[CHECK_PATH + 40];
-    CHECK(setenv("ICTUS_SIMULATE_DIR", directory, 1) == 0);
-    CHECK(simulate_find_program(&f, &why) == ICTUS_ERR_UNSUPPORTED);
-    CHECK(strstr(why.text, "rebuild ictus with SimGrid") != NULL);
-    file_make("ictus-simgrid");
-    CHECK(simulate_find_program(&f, &why) == ICTUS_ERR_UNSUPPORTED);
-    CHECK(command_runs("-- sync") == EXIT_FAILED && strstr(told.text, "cannot simulate"));
-    file_make("ictus-platform.so");
-    CHECK(simulate_find_program(&f, &why) == ICTUS_OK);
-    (void)snprintf(wanted, sizeof wanted, "%s/./ictus-simgrid", directory);
-    CHECK_STR(f.program, wanted);
-    (void)snprintf(wanted, sizeof wanted, "%s/./ictus-platform.so", directory);
-    CHECK_STR(f.plugin, wanted);
+    char name[60], wanted[CHECK_PATH + 60];
+    CHECK(unsetenv("ICTUS_SIMULATE_DIR") == 0);
+    directory_make("bin", true);
+    directory_make("simulate", true);
+    directory_make("libexec", true);
+    directory_make("libexec/ictus", true);
+    for (int place = 0; place < 3; place++) {
+        CHECK(place < 2 || setenv("ICTUS_SIMULATE_DIR", directory, 1) == 0);
+        for (int file = 0; file < 2; file++) {
+            why.text[0] = '\0';
+            CHECK(simulate_find_program(&f, &why) == ICTUS_ERR_UNSUPPORTED);
+            CHECK(strstr(why.text, "rebuild ictus with SimGrid") != NULL);
+            CHECK(command_runs("-- sync") == EXIT_FAILED && strstr(told.text, "cannot simulate"));
+            (void)snprintf(name, sizeof name, "%s/%s", places[place], files[file]);
+            file_make(name);
+        }
+        CHECK(simulate_find_program(&f, &why) == ICTUS_OK);
+        const char *base = place < 2 ? "bin/../" : "";
+        (void)snprintf(wanted, sizeof wanted, "%s/%s%s/%s", directory, base, places[place],
+                       files[0]);
+        CHECK_STR(f.program, wanted);
+        (void)snprintf(wanted, sizeof wanted, "%s/%s%s/%s", directory, base, places[place],
+                       files[1]);
+        CHECK_STR(f.plugin, wanted);
+        for (int file = 0; file < 2 && place < 2; file++) {
+            (void)snprintf(name, sizeof name, "%s/%s", places[place], files[file]);
+            file_remove(name);
+        }
+    }
+    directory_make("libexec/ictus", false);
+    directory_make("libexec", false);
+    directory_make("simulate", false);
+    directory_make("bin", false);
 }
 
 /* Prepare a simulation up to the start of smpirun, whose arguments are kept. */
