@@ -92,6 +92,9 @@ static int copy_open_archive(struct rewriting *w)
             (void)OTF2_Archive_SetProperty(w->archive, THREAD_CLOCKS,
                                            w->job->definitions.thread_clocks, true);
         }
+        if (w->job->definitions.process_clocks) {
+            (void)OTF2_Archive_SetProperty(w->archive, PROCESS_CLOCKS, "1", true);
+        }
     }
     return OTF2_Archive_OpenEvtFiles(w->archive) == OTF2_SUCCESS
                ? ICTUS_OK

@@ -19,8 +19,9 @@ struct copy_definitions {
     void *self;
     /* value of the property THREAD_CLOCKS (archive/trace.h); NULL: as in the input */
     const char *thread_clocks;
-    bool keep_offsets; /* keep the input's clock offsets */
-    int64_t raised;    /* ticks that were added to all times */
+    bool process_clocks; /* set the property PROCESS_CLOCKS; false: as in the input */
+    bool keep_offsets;   /* keep the input's clock offsets */
+    int64_t raised;      /* ticks that were added to all times */
 };
 
 struct copy_job {

@@ -445,24 +445,6 @@ static void correct_properties(void *self, uint64_t clock[4])
     }
 }
 
-/* The threads that got clocks of their own, as text for the output; NULL: none, or no memory. */
-static char *thread_clocks(const struct correction *c)
-{
-    enum { DIGITS = 21 };
-    const struct session *s = &c->session;
-    const uint32_t shared = s->unit_count - s->thread_units;
-    const bool any = c->clocks.choice.kind != CLOCKS_BASE && s->units && s->thread_units > 0;
-    char *text = any ? malloc((size_t)s->thread_units * DIGITS + 1) : NULL;
-    size_t used = 0;
-    for (uint32_t i = 0; text && i < s->trace->layout.location_count; i++) {
-        if (s->unit_of[i] >= shared) {
-            used += (size_t)snprintf(text + used, DIGITS + 1, "%s%" PRIu64, used ? " " : "",
-                                     s->trace->layout.locations[i].ref);
-        }
-    }
-    return text;
-}
-
 /*
  * Times are mapped while the archive is copied: events are read a second time, and are never in
  * memory all at once.
@@ -470,7 +452,8 @@ static char *thread_clocks(const struct correction *c)
 static int correct_write_out(struct correction *c)
 {
     struct session *s = &c->session;
-    char *threads = thread_clocks(c);
+    const bool fitted = c->clocks.choice.kind != CLOCKS_BASE && s->units;
+    char *threads = fitted ? ictusi_session_threads_text(s) : NULL;
     const struct copy_job job = {.trace = s->trace,
                                  .out = c->options->out,
                                  .mine = s->share.mine,
@@ -482,6 +465,7 @@ static int correct_write_out(struct correction *c)
                                  .definitions = {.properties = correct_properties,
                                                  .self = c,
                                                  .thread_clocks = threads,
+                                                 .process_clocks = fitted && s->process_units,
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
                                  .team = s->team,

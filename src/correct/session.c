@@ -7,6 +7,8 @@
 
 #include <ictus/error.h>
 #include <ictus/text.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,14 +101,37 @@ static void units_part(struct session *s, const struct check_stats *stats)
     }
 }
 
-/*
- * An archive that was corrected before lists the references of threads that got clocks of their
- * own. They agree by now, but must not be merged again.
- */
-void ictusi_session_part_threads(struct session *s)
+/* A unit is a set of locations that read one clock: those of a node or of a process. */
+static void units_share(struct session *s, bool by_process)
 {
     const struct layout *layout = &s->trace->layout;
+    for (uint32_t i = 0; i < layout->location_count; i++) {
+        const bool apart = layout->locations[i].process == LAYOUT_NONE;
+        const uint32_t process = ictusi_layout_clock_process(layout, i);
+        /* Locations without a process share no known clock. */
+        s->process_of[i] = apart ? (uint32_t)layout->process_count + i : process;
+        s->unit_of[i] =
+            by_process || !layout->process_count ? process : layout->processes[process].node;
+    }
+    s->unit_count = (uint32_t)(by_process ? layout->process_count : layout->node_count);
+    s->unit_count = s->unit_count ? s->unit_count : 1;
+    s->process_units = by_process;
+    s->thread_units = 0;
+    s->latency.units = s->unit_count;
+}
+
+/*
+ * An archive that was corrected before says whether processes had clocks of their own, and lists
+ * the references of threads that had. They agree by now, but must not be merged again.
+ */
+void ictusi_session_part_units(struct session *s)
+{
+    const struct layout *layout = &s->trace->layout;
+    char *processes = ictusi_archive_property(s->trace, PROCESS_CLOCKS);
     char *threads = ictusi_archive_property(s->trace, THREAD_CLOCKS);
+    if (processes && !s->process_units) {
+        units_share(s, true);
+    }
     const uint32_t shared = s->unit_count;
     char *end = threads;
     for (char *at = threads; at && *at; at = end) {
@@ -120,30 +145,34 @@ void ictusi_session_part_threads(struct session *s)
             s->unit_of[i] = s->unit_count++;
         }
     }
+    free(processes);
     free(threads);
     s->thread_units += s->unit_count - shared;
     s->latency.units = s->unit_count;
 }
 
+char *ictusi_session_threads_text(const struct session *s)
+{
+    enum { DIGITS = 21 };
+    const uint32_t shared = s->unit_count - s->thread_units;
+    char *text = s->thread_units > 0 ? malloc((size_t)s->thread_units * DIGITS + 1) : NULL;
+    size_t used = 0;
+    for (uint32_t i = 0; text && i < s->trace->layout.location_count; i++) {
+        if (s->unit_of[i] >= shared) {
+            used += (size_t)snprintf(text + used, DIGITS + 1, "%s%" PRIu64, used ? " " : "",
+                                     s->trace->layout.locations[i].ref);
+        }
+    }
+    return text;
+}
+
 /*
- * A unit is a set of locations that read one clock. At first that is a node, since its processes
- * share the kernel's clock; if pairs within a node contradict that, it is a process.
+ * At first all locations of a node share a clock, since they read the kernel's; if pairs within a
+ * node contradict that, only those of a process.
  */
 void ictusi_session_set_units(struct session *s, const struct check_stats *stats)
 {
-    const bool by_process = stats && ictusi_check_within_nodes(stats) > 0;
-    for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
-        const bool apart = s->trace->layout.locations[i].process == LAYOUT_NONE;
-        const uint32_t process = ictusi_layout_clock_process(&s->trace->layout, i);
-        /* Locations without a process share no known clock. */
-        s->process_of[i] = apart ? (uint32_t)s->trace->layout.process_count + i : process;
-        s->unit_of[i] = by_process || !s->trace->layout.process_count
-                            ? process
-                            : s->trace->layout.processes[process].node;
-    }
-    s->unit_count =
-        (uint32_t)(by_process ? s->trace->layout.process_count : s->trace->layout.node_count);
-    s->unit_count = s->unit_count ? s->unit_count : 1;
+    units_share(s, stats && ictusi_check_within_nodes(stats) > 0);
     const uint32_t shared = s->unit_count;
     if (stats) {
         units_part(s, stats);

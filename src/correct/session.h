@@ -26,6 +26,7 @@ struct session {
     struct clock_map *units; /* by unit; NULL: not needed */
     /* thread_units: how many of them, the last ones, belong to single threads */
     uint32_t unit_count, thread_units;
+    bool process_units;             /* no units are shared by the processes of a node */
     uint32_t *unit_of, *process_of; /* by location */
     struct latency latency;
     struct flow flow;
@@ -54,10 +55,14 @@ int ictusi_session_presync(struct session *session, enum presync mode);
 void ictusi_session_set_units(struct session *session, const struct check_stats *stats);
 
 /*
- * Threads that got clocks of their own in an earlier correction, as its output records, keep them.
- * This is for judging how well clocks agree: no map of units may be made afterwards.
+ * Processes and threads that got clocks of their own in an earlier correction, as its output
+ * records, keep them. This is for judging how well clocks agree: no map of units may be made
+ * afterwards.
  */
-void ictusi_session_part_threads(struct session *session);
+void ictusi_session_part_units(struct session *session);
+
+/* References of the threads with clocks of their own, as text. NULL: none, or no memory. */
+char *ictusi_session_threads_text(const struct session *session);
 
 /* Map the points' times by the units' maps into their value array; the order is kept. */
 void ictusi_session_map_values(struct session *session);

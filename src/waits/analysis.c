@@ -5,6 +5,7 @@
 #include "correct/clock_fit.h"
 #include "waits/follow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,28 @@ static int64_t analysis_map(void *self, uint32_t location, int64_t stamp, struct
     int64_t time = s->unchanged ? stamp : clock_map_at(&s->maps[location], stamp, &hints->local);
     time = s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hints->unit) : time;
     return time - ictusi_histories_off(&a->histories, location, time, &hints->off);
+}
+
+/*
+ * Whether clocks walk so much that lines would be wrong by a tick. The frequency of a clock that
+ * walks with strength q changes by q sqrt(t); in the middle of a run of length t, the clock is then
+ * q t^1.5 / sqrt(48) off the line through both ends. A model of walking clocks may have won
+ * although this is nothing, because it predicted some late message better.
+ */
+static bool analysis_walks(const struct session *s, const struct clock_fit *fit)
+{
+    const struct clock_model *m = &fit->model;
+    const struct model_walk *walk = &fit->choice.walk;
+    double factor = 1;
+    if (fit->choice.kind != CLOCKS_WALK || m->knots <= 2) {
+        return false;
+    }
+    for (uint32_t c = 0; c < m->clocks && walk->apart; c++) {
+        factor = fmax(factor, walk->factor[c]);
+    }
+    const double length = (double)(fit->to - fit->from) / (double)s->trace->layout.resolution;
+    const double bend = factor * walk->strength * pow(length, 1.5) / sqrt(48);
+    return bend * (double)s->trace->layout.resolution > 1;
 }
 
 /*
@@ -34,12 +57,12 @@ static int analysis_presync(struct session *s, uint32_t *fitted)
     if (ictusi_check_all_violations(&stats) > 0 || !s->unchanged) {
         err = ictusi_clock_fit_run(&clocks, s, &stats);
         const bool kept = clocks.tried && clocks.choice.kind != CLOCKS_BASE;
-        const bool walks = kept && clocks.choice.kind == CLOCKS_WALK && clocks.model.knots > 2;
+        const bool walks = kept && analysis_walks(s, &clocks);
         *fitted = walks ? clocks.model.knots : kept ? 2 : 0;
         ictusi_clock_fit_fini(&clocks);
     }
     if (!s->units) {
-        ictusi_session_part_threads(s);
+        ictusi_session_part_units(s);
     }
     ictusi_check_fini(&stats);
     return err;

@@ -27,7 +27,9 @@
  * messages have synchronised before, and the errors of that solution are what is drawn. The
  * asymmetry of a single path cannot be seen, but around a loop of paths the errors must add up to
  * zero, and what they actually add up to tells how large they are. Clocks that are taken as they
- * are may be anywhere between their present state and that solution.
+ * are may be anywhere between their present state and that solution. That goes for clocks that
+ * nobody fitted, and for those of a network that leaves some clock uncertain by more than h0: the
+ * middle of wide bounds is then a worse estimate than the fit, which weighs all delays together.
  */
 #include "waits/message_errors.h"
 
@@ -443,11 +445,11 @@ static void clock_turn(struct clock_errors *c)
  * of its square. The stream restarts each time, so that the factor is the same for all clocks and
  * knots.
  */
-static void clock_scale(struct clock_errors *c, uint32_t knot, bool fitted, uint64_t seed)
+static void clock_scale(struct clock_errors *c, uint32_t knot, bool solved, uint64_t seed)
 {
     double *draws = &c->history[(size_t)knot * HISTORIES];
     const double variance = c->sigma[knot] * c->sigma[knot];
-    const double off = fitted ? 0 : c->off[knot];
+    const double off = solved ? 0 : c->off[knot];
     double square = 0;
     for (int k = 0; k < HISTORIES; k++) {
         square += draws[k] * draws[k] / HISTORIES;
@@ -459,7 +461,23 @@ static void clock_scale(struct clock_errors *c, uint32_t knot, bool fitted, uint
         draws[k] = draws[k] * factor + off / sqrt(3) * ictusi_random_normal(&shared);
     }
     c->sigma[knot] = sqrt(variance + off * off / 3);
-    c->off[knot] = fitted ? c->off[knot] : 0;
+    c->off[knot] = solved ? c->off[knot] : 0;
+}
+
+/* Whether some clock is uncertain by more than half of the least round trip. */
+static bool network_is_loose(const struct network *n, const struct histories *h)
+{
+    double least = 0;
+    double worst = 0;
+    for (uint64_t i = 0; i < n->count; i++) {
+        least = fmax(least, n->least[i]);
+    }
+    for (uint32_t c = 0; c < h->clock_count; c++) {
+        for (uint32_t k = 0; k < h->clocks[c].count; k++) {
+            worst = fmax(worst, h->clocks[c].sigma[k]);
+        }
+    }
+    return worst > least;
 }
 
 static int network_draw(struct histories *h, struct network *n, const struct session *s,
@@ -480,12 +498,13 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
         network_measure(n, seen, knots, k);
         err = knot_draw(h, n, seed, k, factor);
     }
+    const bool solved = fitted > 0 && !network_is_loose(n, h);
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         if (knots == 2) {
             clock_turn(&h->clocks[c]);
         }
         for (uint32_t k = 0; k < knots; k++) {
-            clock_scale(&h->clocks[c], k, fitted > 0, seed);
+            clock_scale(&h->clocks[c], k, solved, seed);
         }
     }
     return err;

@@ -130,6 +130,27 @@ static void beliefs_are_doubted(void)
     view_close(&believed);
 }
 
+/*
+ * If messages wait for so long that clocks are uncertain by more than the way of a message, fitted
+ * clocks stay as they are, too, and are as doubtful as others.
+ */
+static void wide_bounds_move_nothing(void)
+{
+    const struct world w = {.off = {0, 3000, -2000, 500}, .wait = 400000, .silent = -1};
+    struct scene *fitted = scene_open(&w, 2);
+    struct scene *believed = scene_open(&w, 0);
+    REQUIRE(fitted->h.source == SIGMA_MESSAGES);
+    for (uint32_t c = 1; c < CLOCKS; c++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            CHECK(fitted->h.clocks[c].off[k] == 0);
+            CHECK(fitted->h.clocks[c].sigma[k] > PATH);
+            CHECK(fitted->h.clocks[c].sigma[k] == believed->h.clocks[c].sigma[k]);
+        }
+    }
+    scene_close(fitted);
+    scene_close(believed);
+}
+
 static double largest_sigma(const struct world *w)
 {
     struct view s = view_open(w, 2);
@@ -190,6 +211,7 @@ int main(void)
     offsets_are_found(5);
     histories_are_normal();
     beliefs_are_doubted();
+    wide_bounds_move_nothing();
     doubts_grow();
     threads_have_no_path();
     silence_tells_nothing();
