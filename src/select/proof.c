@@ -95,12 +95,8 @@ static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
 {
     int size = 1;
     MPI_Comm_size(comm, &size);
-    struct sighting *all = calloc((size_t)size, sizeof(*all));
-    /* All processes leave if one has no memory, because the others would wait for it below. */
-    int enough = all != NULL;
-    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, comm);
-    if (!enough || !all) {
-        free(all);
+    struct sighting *all = ictusi_trial_allocate(comm, (size_t)size * sizeof(*all));
+    if (!all) {
         return ICTUS_ERR_NOMEM;
     }
     const int bytes = (int)sizeof(*sighting);
@@ -490,11 +486,8 @@ static int proof_find_reference(struct ictus_selector *s, struct forced *f, stru
     if (*out) {
         return ICTUS_OK;
     }
-    struct reference *r = calloc(1, sizeof(*r));
-    int enough = r != NULL;
-    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, f->plain);
-    if (!enough || !r) {
-        free(r);
+    struct reference *r = ictusi_trial_allocate(f->plain, sizeof(*r));
+    if (!r) {
         return ICTUS_ERR_NOMEM;
     }
     *r = (struct reference){.operation = o, .message = message, .group = group, .count = 1};

@@ -156,10 +156,11 @@ static void select_look_at(struct ictus_selector *s, int index, const char *name
 static int selector_scan(struct ictus_selector *s, int *permitted)
 {
     int count = 0;
+    int err = ICTUS_OK;
     if (MPI_T_cvar_get_num(&count) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !err; i++) {
         char variable[256];
         char name[OPERATION_NAME_MAX];
         if (!cvar_name(i, variable, (int)sizeof(variable))) {
@@ -167,13 +168,10 @@ static int selector_scan(struct ictus_selector *s, int *permitted)
         }
         select_look_at(s, i, variable, permitted);
         if (operation_name(s->dialect, variable, name)) {
-            const int err = select_add_operation(s, i, name);
-            if (err) {
-                return err;
-            }
+            err = select_add_operation(s, i, name);
         }
     }
-    return ICTUS_OK;
+    return err;
 }
 
 static void select_close_operations(struct ictus_selector *s)
@@ -494,15 +492,18 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
                        int value, struct forced **out)
 {
     const struct message message = {.bytes = TRIAL_BYTES, .element = sizeof(int)};
-    struct forced *f = calloc(1, sizeof(*f));
+    struct forced *inherited = ictusi_select_forced_find(s, comm);
+    (void)selector_restore(s);
+    struct forced *f = ictusi_trial_allocate(comm, sizeof(*f));
     if (!f) {
+        (void)selector_settle(s, inherited);
         return ICTUS_ERR_NOMEM;
     }
     *f = (struct forced){.comm = MPI_COMM_NULL,
                          .plain = MPI_COMM_NULL,
                          .operation = operation,
                          .value = value,
-                         .inherited = ictusi_select_forced_find(s, comm),
+                         .inherited = inherited,
                          .next = s->first};
     if (f->inherited) {
         f->inherited->heirs++;
@@ -514,7 +515,6 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
         err = ictusi_select_forced_try(s, f, message, true, select_run_once, NULL);
     }
     if (err) {
-        struct forced *inherited = f->inherited;
         (void)selector_restore(s);
         forced_drop(s, f);
         (void)selector_settle(s, inherited);

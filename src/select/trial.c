@@ -77,6 +77,16 @@ static bool trial_all_have(MPI_Comm comm, bool enough)
     return all;
 }
 
+void *ictusi_trial_allocate(MPI_Comm comm, size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (!trial_all_have(comm, memory != NULL)) {
+        free(memory);
+        memory = NULL;
+    }
+    return memory;
+}
+
 /*
  * Displacements of the v- and w-variants are ints, in elements or in bytes. As in
  * ictus_bench_run(), the whole buffer must therefore not exceed INT_MAX bytes.

@@ -32,6 +32,13 @@ int ictusi_trial_prepare(MPI_Comm comm, const char *operation, struct message me
  */
 int ictusi_trial_run(struct trial *trial, MPI_Comm comm, const char *operation);
 
+/*
+ * Allocate memory full of zeros, or NULL on all processes if one of them has none: it must not
+ * leave the others in what they do next. The caller frees it. Collective; `comm` must not be
+ * forced.
+ */
+void *ictusi_trial_allocate(MPI_Comm comm, size_t bytes);
+
 /* Return whether this operation can be tried. Local. */
 bool ictusi_trial_knows(const char *operation);
 
