@@ -107,6 +107,42 @@ static void pair_seen(struct clock_model *m, double off_us)
     ictusi_delays_fini(&d);
 }
 
+/* What pairs of clocks are seen: one from each to the next, from this clock on. */
+static void chain_seen(struct clock_model *m, uint32_t from, uint32_t count)
+{
+    struct least_delays d;
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SPAN);
+    for (uint32_t a = from; a < from + count; a++) {
+        ictusi_delays_add(&d, a, a + 1, SPAN / 2, 10 * (int64_t)(a + 1));
+    }
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(!ictusi_clock_model_see(m, &d, 1.0));
+    ictusi_delays_fini(&d);
+}
+
+/* A pair that was seen once stays, in order, whichever pairs are seen later. */
+static void pairs_stay(void)
+{
+    for (uint32_t from = 0; from < CLOCKS - 1; from++) {
+        for (uint32_t count = 1; from + count < CLOCKS; count++) {
+            struct clock_model m;
+            model_open(&m);
+            chain_seen(&m, 0, CLOCKS - 1);
+            chain_seen(&m, from, count);
+            REQUIRE(m.pair_count == CLOCKS - 1);
+            for (uint32_t a = 0; a + 1 < CLOCKS; a++) {
+                const struct model_pair *pair = &m.pairs[a];
+                const bool again = a >= from && a < from + count;
+                CHECK(pair->a == a && pair->b == a + 1);
+                CHECK((pair->now[0] == 1) == again && pair->now[1] == 0);
+                CHECK(pair->counts[0] >= 1 && pair->counts[1] == 0);
+            }
+            ictusi_clock_model_fini(&m);
+        }
+    }
+}
+
 static void delays_are_seen(void)
 {
     struct clock_model m;
@@ -420,6 +456,7 @@ int main(void)
     lines_between_knots();
     reference_shows_time();
     delays_are_seen();
+    pairs_stay();
     least_delays_are_found();
     held_out_delays_are_scored();
     medians_and_spreads();

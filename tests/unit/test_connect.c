@@ -379,6 +379,29 @@ static void collectives_over_ranks(void)
     }
 }
 
+/* Who forks a thread alone comes before it, however many other pairs there are. */
+static void single_forks_are_pairs(void)
+{
+    enum { FORKS = 3 };
+    struct scene s;
+    uint32_t out[FORKS];
+    uint32_t in[FORKS];
+    scene_open(&s, 2);
+    s.comms[WORLD].size_a = 1;
+    for (uint32_t i = 0; i < FORKS; i++) {
+        out[i] = scene_point(&s, POINT_THREAD | POINT_OUT);
+        in[i] = scene_point(&s, POINT_THREAD | POINT_IN);
+        REQUIRE(!ictusi_match_thread(&s.history.matching, OP_FORK, WORLD, i, 0, out[i], true));
+        REQUIRE(!ictusi_match_thread(&s.history.matching, OP_FORK, WORLD, i, 0, in[i], false));
+    }
+    REQUIRE(!ictusi_connect_history(&s.graph, &s.history, &s.share, NULL, 2));
+    CHECK(s.graph.thread_pairs == FORKS && s.graph.incomplete == 0);
+    for (int i = 0; i < FORKS; i++) {
+        CHECK(scene_paired(&s, out[i], in[i]));
+    }
+    scene_close(&s);
+}
+
 int main(void)
 {
     ends_around_a_gap_are_paired(false);
@@ -387,5 +410,6 @@ int main(void)
     strangers_stand_for_themselves();
     collectives_of_one_wait_for_nobody();
     collectives_over_ranks();
+    single_forks_are_pairs();
     return check_result();
 }

@@ -98,6 +98,37 @@ static struct wait_row lock_row(int64_t released)
     return row;
 }
 
+/* What each history says of a wait for a lock does not depend on which others are asked for. */
+static void locks_are_split_among_workers(void)
+{
+    double whole[LANES] = {0};
+    double parts[LANES] = {0};
+    for (int64_t released = 1060; released <= 1200; released += 20) {
+        struct scene s;
+        scene_open(&s);
+        s.first[0] = 0;
+        const uint32_t cause = scene_call(&s, 0, released, released, 1);
+        s.first[1] = 1;
+        const uint32_t call = scene_call(&s, 1, 1000, 1100, 2);
+        s.first[2] = s.first[3] = s.first[4] = 2;
+        scene_wait(&s, call, cause, WAIT_RMA_LOCK);
+        scene_errs(&s, 0, 20, error_counted);
+        scene_errs(&s, 1, 0, NULL);
+        CHECK(ictusi_wait_lanes(&s.a, call, (struct history_range){0, HISTORIES}, whole));
+        for (int from = 0; from < HISTORIES; from += HISTORIES / 4) {
+            const struct history_range part = {from, from + HISTORIES / 4};
+            CHECK(ictusi_wait_lanes(&s.a, call, part, parts));
+            for (int k = part.from; k < part.to; k++) {
+                CHECK(parts[k] == whole[k] && parts[HISTORIES + k] == whole[HISTORIES + k]);
+            }
+            for (int k = 0; k < LANES; k++) {
+                parts[k] = -1e9; /* what was there does not matter */
+            }
+        }
+        scene_close(&s);
+    }
+}
+
 /* Histories in which a lock was released after its waiter had it are impossible. */
 static void locks_end_waits(void)
 {
@@ -128,5 +159,6 @@ int main(void)
 {
     ranges_say_how_sure();
     locks_end_waits();
+    locks_are_split_among_workers();
     return check_result();
 }
