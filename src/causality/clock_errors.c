@@ -57,23 +57,53 @@ static void model_add_contradictions(struct clock_model *m)
     }
 }
 
+/* phi of a clock at a knot, relative to the clock that shows the time. */
+static double model_ahead(const struct clock_model *m, uint32_t clock, uint32_t knot)
+{
+    double time = 0;
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        const double share = m->mean_is_time ? 1.0 / m->clocks : u == m->reference;
+        time += share * m->phi[(uint64_t)u * m->knots + knot];
+    }
+    return m->phi[(uint64_t)clock * m->knots + knot] - time;
+}
+
+/*
+ * The bend about a knot that is neither the first nor the last one. A single second difference may
+ * be small by chance, so those nearby are averaged. If that is less than the knot's own bend, as
+ * where a rate stepped, the latter counts.
+ */
+static double model_bend(const struct clock_model *m, const double *bends, uint32_t knot)
+{
+    enum { NEAR = 8 };
+    const uint32_t first = knot > NEAR ? knot - NEAR : 1;
+    const uint32_t last = knot + NEAR + 1 < m->knots ? knot + NEAR : m->knots - 2;
+    double squares = 0;
+    for (uint32_t k = first; k <= last; k++) {
+        squares += bends[k] * bends[k];
+    }
+    return fmax(fabs(bends[knot]), sqrt(squares / (last - first + 1)));
+}
+
 /*
  * Add the error of interpolating between knots to what chance leaves, of which it is independent.
  * Between two knots h apart, a rate that walks by q per square root of time deviates from the chain
  * of straight pieces by q sqrt(h^3 / 90) (root mean square over time). The second difference at
  * their ends has a standard deviation of q sqrt(2 h^3 / 3), so two standard deviations are a
- * quarter of it.
+ * quarter of it. The bends are relative to the clock that shows the time, as the errors are: of two
+ * clocks, the fit bends each by half of what they differ.
  */
-static void model_add_bends(const struct clock_model *m, double *known)
+static void model_add_bends(const struct clock_model *m, double *known, double *bends)
 {
-    for (uint32_t u = 0; u < m->clocks; u++) {
-        const double *row = &m->phi[(uint64_t)u * m->knots];
+    for (uint32_t u = 0; u < m->clocks && m->knots > 2; u++) {
         double *error = &known[(uint64_t)u * m->knots];
-        for (uint32_t k = 0; k + 2 < m->knots; k++) {
-            const double bend = fabs(row[k] - 2 * row[k + 1] + row[k + 2]) / 4;
-            error[k + 1] = hypot(error[k + 1], bend);
-            error[k] = k == 0 ? hypot(error[k], bend) : error[k];
-            error[k + 2] = k + 3 == m->knots ? hypot(error[k + 2], bend) : error[k + 2];
+        for (uint32_t k = 1; k + 1 < m->knots; k++) {
+            bends[k] =
+                model_ahead(m, u, k - 1) - 2 * model_ahead(m, u, k) + model_ahead(m, u, k + 1);
+        }
+        for (uint32_t k = 0; k < m->knots; k++) {
+            const uint32_t inner = k == 0 ? 1 : k + 1 == m->knots ? k - 1 : k;
+            error[k] = hypot(error[k], model_bend(m, bends, inner) / 4);
         }
     }
 }
@@ -239,7 +269,7 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
     const struct model_walk kinds[] = {*walk, {.strength = 0}};
     const int kind_count = walk->strength > 0 ? 2 : 1;
     const uint64_t count = (uint64_t)m->clocks * m->knots;
-    double *variance = malloc((3 * count + 1) * sizeof *variance);
+    double *variance = malloc((3 * count + m->knots + 1) * sizeof *variance);
     int err = variance ? ICTUS_OK : ICTUS_ERR_NOMEM;
     double *lean = variance ? variance + count : NULL;
     double *known = variance ? lean + count : NULL;
@@ -253,7 +283,7 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
         }
     }
     if (!err) {
-        model_add_bends(m, known);
+        model_add_bends(m, known, known + count);
     }
     for (uint64_t i = 0; i < count && !err; i++) {
         m->error[i] += hypot(known[i], MODEL_SCATTER);

@@ -299,12 +299,14 @@ static void errors_hold(void)
         CHECK(m.error[KNOTS + k] >= MODEL_SCATTER);
     }
     /*
-     * A bend of 4 ms at knot 2 of clock 3, which the delays agree with: a quarter of it appears. It
-     * is independent of the rest, which is larger because the walk is.
+     * A bend of 4 ms at knot 2 of clock 3, which the delays agree with. Its second differences are
+     * 4, -8 and 4 ms, and a quarter of their root mean square appears, or of the knot's own. It is
+     * independent of the rest, which is larger because the walk is.
      */
     bend_seen(&m, 4000);
     REQUIRE(!ictusi_clock_model_errors(&m, &walk));
-    const double more[KNOTS] = {1000, 1000, 2000, 1000, 1000};
+    const double usual = 1000 * sqrt(2);
+    const double more[KNOTS] = {usual, usual, 2000, usual, usual};
     for (uint32_t k = 0; k < KNOTS; k++) {
         const double rest = before[3 * KNOTS + k];
         CHECK(m.error[3 * KNOTS + k] > 0.99 * hypot(rest, more[k]));
@@ -324,6 +326,38 @@ static void errors_hold(void)
         CHECK_NEAR(m.error[k] - before[k], 0, 20); /* not a clock of the pair */
     }
     ictusi_clock_model_fini(&m);
+}
+
+/* The error of clock 3 at knot 2, which bends by this much against the reference. */
+static double error_of_bends(double bend_us, double reference_bend_us, bool mean_is_time)
+{
+    const struct model_walk walk = {.strength = 1e-6};
+    struct clock_model m;
+    model_open(&m);
+    m.reference = 1;
+    m.mean_is_time = mean_is_time;
+    m.phi[2 * KNOTS + 3] = planted(2, 2) + 14; /* a line, too */
+    m.phi[3 * KNOTS + 2] += bend_us;
+    m.phi[KNOTS + 2] += reference_bend_us;
+    REQUIRE(!ictusi_clock_model_errors(&m, &walk));
+    const double error = m.error[3 * KNOTS + 2];
+    ictusi_clock_model_fini(&m);
+    return error;
+}
+
+/*
+ * A fit shares the bends between a clock and the one that shows the time; the error of the clock
+ * follows from what they differ by. A mean clock bends by a quarter of what one of four does.
+ */
+static void bends_are_relative(void)
+{
+    const double straight = error_of_bends(0, 0, false);
+    const double bent = error_of_bends(4e6, 0, false);
+    CHECK(bent > 100 * straight);
+    CHECK_NEAR(error_of_bends(2e6, -2e6, false), bent, 1e-3 * bent);
+    CHECK_NEAR(error_of_bends(0, 4e6, false), bent, 1e-3 * bent);
+    CHECK(error_of_bends(4e6, 4e6, false) < 0.05 * bent); /* the rest: such a walk is strong */
+    CHECK_NEAR(error_of_bends(4e6, 0, true), 0.75 * bent, 1e-3 * bent);
 }
 
 /*
@@ -461,6 +495,7 @@ int main(void)
     held_out_delays_are_scored();
     medians_and_spreads();
     errors_hold();
+    bends_are_relative();
     errors_are_drawn_as_solved();
     offsets_are_doubted();
     stiff_walks_know_no_level();
