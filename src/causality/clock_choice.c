@@ -545,7 +545,7 @@ static int choice_make(struct choosing *c)
 static void clock_choice_add_declined(struct choosing *c)
 {
     for (uint64_t i = 0; i < phi_count(c->m); i++) {
-        c->m->error[i] += fabs(c->declined[i]);
+        c->m->error[i] = ictusi_model_error_beside(c->m->error[i], c->declined[i]);
     }
 }
 
@@ -562,6 +562,9 @@ int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
     int err = room ? choice_make(&c) : ICTUS_ERR_NOMEM;
     m->mean_is_time = !err && choice->walk.apart && choice->walk.factor[m->reference] >= bends_more;
     err = err ? err : ictusi_clock_model_errors(m, &choice->walk);
+    if (!err && choice->kind != CLOCKS_BASE && c.violation <= 0 && !m->mean_is_time) {
+        err = ictusi_clock_model_keep_levels(m);
+    }
     if (!err) {
         clock_choice_add_declined(&c);
     }

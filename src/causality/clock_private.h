@@ -145,4 +145,18 @@ bool ictusi_model_moves(const struct clock_model *model);
 /* How many times their stated sd the archive's offsets err; `ratios` has room for one of each. */
 double ictusi_model_offsets_scatter(const struct clock_model *model, double *ratios);
 
+/*
+ * The error of a clock that stays this far from a fit with this error: the clock is as certainly
+ * within it.
+ */
+double ictusi_model_error_beside(double error, double distance);
+
+/*
+ * Take the movement of the clocks' levels back, unless all movements together are too large for
+ * chance. Bends and slopes stay. For a fit that heals no violation: what it knows of levels is how
+ * asymmetric paths usually are, and the archive's offsets of a few clocks may be nearer to the
+ * truth. Needs the errors, which grow. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_clock_model_keep_levels(struct clock_model *model);
+
 #endif
