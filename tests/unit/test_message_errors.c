@@ -85,7 +85,7 @@ static void offsets_are_found(uint32_t knots)
 static void histories_are_normal(void)
 {
     const uint32_t knots = 5;
-    const struct world w = {.wait = 40000, .silent = -1};
+    const struct world w = {.wait = 12000, .silent = -1};
     struct view s = view_open(&w, knots);
     double kept = 0;
     int pairs = 0;
@@ -137,18 +137,18 @@ static void beliefs_are_doubted(void)
 static void wide_bounds_move_nothing(void)
 {
     const struct world w = {.off = {0, 3000, -2000, 500}, .wait = 400000, .silent = -1};
-    struct scene *fitted = scene_open(&w, 2);
-    struct scene *believed = scene_open(&w, 0);
-    REQUIRE(fitted->h.source == SIGMA_MESSAGES);
+    struct view fitted = view_open(&w, 2);
+    struct view believed = view_open(&w, 0);
+    REQUIRE(fitted.h.source == SIGMA_MESSAGES);
     for (uint32_t c = 1; c < CLOCKS; c++) {
         for (uint32_t k = 0; k < 2; k++) {
-            CHECK(fitted->h.clocks[c].off[k] == 0);
-            CHECK(fitted->h.clocks[c].sigma[k] > PATH);
-            CHECK(fitted->h.clocks[c].sigma[k] == believed->h.clocks[c].sigma[k]);
+            CHECK(fitted.h.clocks[c].off[k] == 0);
+            CHECK(fitted.h.clocks[c].sigma[k] > PATH);
+            CHECK(fitted.h.clocks[c].sigma[k] == believed.h.clocks[c].sigma[k]);
         }
     }
-    scene_close(fitted);
-    scene_close(believed);
+    view_close(&fitted);
+    view_close(&believed);
 }
 
 static double largest_sigma(const struct world *w)
