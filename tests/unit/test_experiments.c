@@ -4,6 +4,7 @@
  * the median is known, of an operation whose every call is known, and the same end on all ranks.
  */
 #include "bench/bench.h"
+#include "bench/node_trip.h"
 #include "bench/operation_list.h"
 
 #include "../check.h"
@@ -288,8 +289,55 @@ static void nonsense_is_refused(void)
     CHECK(world.errors[0] == ICTUS_ERR_UNKNOWN);
 }
 
+/* A word's trip through the memory of a node, as long as rank 0 waits for it in the mean. */
+static struct {
+    int crowded; /* the only process of more than cores; NEVER: none */
+    double trips_s[RANKS], took_s[RANKS];
+} trips;
+
+static void trips_rank(int rank, void *context)
+{
+    enum { TRIPS = 33 };
+    struct node_trip *trip = NULL;
+    (void)context;
+    REQUIRE(!ictusi_node_trip_create(job_world(), rank == trips.crowded, &trip));
+    const int64_t began = job_now();
+    trips.trips_s[rank] = ictusi_node_trip_measure(trip);
+    trips.took_s[rank] = 1e-9 * (double)(job_now() - began) / TRIPS;
+    ictusi_node_trip_free(trip);
+}
+
+static void words_go_through_memory(void)
+{
+    static const struct {
+        int nodes, crowded;
+        bool known;
+    } cases[] = {{1, NEVER, true}, {2, NEVER, true}, {RANKS, NEVER, false}, {1, 3, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char said[512];
+        const struct job_options options = {.seed = 3,
+                                            .ranks = RANKS,
+                                            .nodes = cases[i].nodes,
+                                            .cores = RANKS,
+                                            .latency_ns = 1000.0,
+                                            .inside_ns = 300.0,
+                                            .slow = -1,
+                                            .slow_factor = 1.0};
+        trips.crowded = cases[i].crowded;
+        REQUIRE(job_run(&options, trips_rank, NULL, said, sizeof(said)) == JOB_DONE);
+        CHECK((trips.trips_s[0] > 0.0) == cases[i].known);
+        CHECK(!cases[i].known || (trips.trips_s[0] > 0.5 * trips.took_s[0] &&
+                                  trips.trips_s[0] < 1.5 * trips.took_s[0]));
+        for (int r = 1; r < RANKS; r++) {
+            const bool leads = r * cases[i].nodes / RANKS > (r - 1) * cases[i].nodes / RANKS;
+            CHECK(leads || trips.trips_s[r] == 0.0); /* the first of each node knows it */
+        }
+    }
+}
+
 int main(void)
 {
+    words_go_through_memory();
     as_many_as_asked();
     late_ones_are_repeated();
     time_ends_it();
