@@ -13,7 +13,7 @@
  * into the time that the mesh takes. With paths=2, the exchanges of the mesh are divided between
  * two paths for each pair of processes, like a second rail, each with asymmetries of its own
  * (asymmetry=, nodeasymmetry=). With counter=NS all processes share a counter, and read their
- * clocks by it with an error of NS.
+ * clocks by it with an error of NS. With sharing=N, so many successive processes share a clock.
  */
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
@@ -88,7 +88,7 @@ static double judge_known(struct world *w, const struct line *lines)
     double largest = 0.0;
     for (int i = 1; i < w->options.size; i++) {
         const double now = world_error(w, i, &lines[i], end);
-        const double rate = w->clocks[i].rate * 1e-9;
+        const double rate = world_clock(w, i)->rate * 1e-9;
         const double gains = (rate + lines[i].slope + rate * lines[i].slope) * 1e9;
         largest = fmax(largest, fabs(now + 10.0 * (gains - w->clocks[0].rate)));
     }
@@ -378,6 +378,7 @@ static int set(struct setup *s, const char *word)
         {"seed", NULL, &s->first_seed},
         {"shape", NULL, (int *)&s->world.shape},
         {"latency", &s->world.latency_ns, NULL},
+        {"sharing", NULL, &s->world.sharing},
     };
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
         if (strlen(keys[k].name) == n && !strncmp(keys[k].name, word, n)) {

@@ -56,6 +56,17 @@ void world_free(struct world *world)
     free(world);
 }
 
+static struct world_clock *clock_of(const struct world *w, int process)
+{
+    const int sharing = w->options.sharing;
+    return &w->clocks[sharing ? process - process % sharing : process];
+}
+
+const struct world_clock *world_clock(const struct world *world, int process)
+{
+    return clock_of(world, process);
+}
+
 static void step(const struct world *w, struct world_clock *c, double dt)
 {
     const double walk = w->options.walk * 1e9;
@@ -73,7 +84,7 @@ static void step(const struct world *w, struct world_clock *c, double dt)
 /* Phase at t in ns; the clock's state stays at the last grid point. */
 static double phase_at(struct world *w, int process, double t)
 {
-    struct world_clock *c = &w->clocks[process];
+    struct world_clock *c = clock_of(w, process);
     while (t - c->t >= grid_s) {
         step(w, c, grid_s);
     }
@@ -83,7 +94,7 @@ static double phase_at(struct world *w, int process, double t)
 int64_t world_read(struct world *world, int process, double t_s)
 {
     const double phase = phase_at(world, process, t_s);
-    return world->clocks[process].origin + (int64_t)floor(t_s * 1e9 + phase);
+    return clock_of(world, process)->origin + (int64_t)floor(t_s * 1e9 + phase);
 }
 
 static double jitter(struct world *w)
@@ -203,7 +214,7 @@ double world_error(struct world *world, int process, const struct line *line, do
     /* Sub-nanosecond truth: the line's value at the exact local instant. */
     const double phase = phase_at(world, process, t_s);
     const double reference = phase_at(world, 0, t_s);
-    const struct world_clock *c = &world->clocks[process];
+    const struct world_clock *c = clock_of(world, process);
     const int64_t apart = c->origin - world->clocks[0].origin;
     const double since = (double)(c->origin - line->anchor) + t_s * 1e9 + phase;
     return (double)(line->offset + apart) + line->frac + line->slope * since + phase - reference;

@@ -36,6 +36,7 @@ struct world_options {
     enum world_jitter shape;
     int64_t origin; /* process 0's clock at t = 0 */
     double apart_s; /* the others begin within +- this of it */
+    int sharing;    /* so many successive processes share a clock; 0: each has its own */
 };
 
 struct world_clock {
@@ -67,6 +68,9 @@ void world_burst(struct world *world, int client, int server, int count, struct 
 
 /* Everybody idles until t. */
 void world_wait(struct world *world, double t_s);
+
+/* The clock that a process reads. */
+const struct world_clock *world_clock(const struct world *world, int process);
 
 /* When the last process is free. */
 double world_now(const struct world *world);
