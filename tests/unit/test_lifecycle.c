@@ -495,7 +495,7 @@ static void all_end_or_none(void)
     ictusi_tracer.comm = MPI_COMM_SELF; /* it could not begin */
     ictusi_tracer.clock = NULL;
     CHECK(!trace_ends() && world.resyncs == 0 && world.line_count == 0);
-    ictusi_tracer.comm = NULL;
+    memset(&ictusi_tracer.comm, 0, sizeof(ictusi_tracer.comm));
 }
 
 static void lost_by_abort(void)

@@ -6,7 +6,9 @@
 #include "../check.h"
 
 #include "core/operands.h"
+#include "tracer/comms.h"
 #include "tracer/counting.h"
+#include "tracer/real.h"
 #include "tracer/requests.h"
 #include "tracer/sessions.h"
 #include "tracer/tracer.h"
@@ -60,6 +62,27 @@ void ictusi_tracer_end(void)
 {
     ended++;
 }
+
+#ifdef MPI_SESSION_NULL
+/* Nothing is opened or traced in sessions here. */
+struct real_mpi ictusi_real;
+
+bool ictusi_settings_wanted(void)
+{
+    return false;
+}
+
+bool ictusi_tracer_start(const struct begin_call *call)
+{
+    (void)call;
+    return false;
+}
+
+void ictusi_comm_text(MPI_Comm made, const char *text)
+{
+    (void)made, (void)text;
+}
+#endif
 
 void ictusi_recorder_switch(struct recorder *r)
 {
