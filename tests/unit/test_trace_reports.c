@@ -410,6 +410,56 @@ static void long_heads_are_broken(void)
            "left out: 1 calls\n");
 }
 
+#define WAITS                                                                                      \
+    "{'type': 'waits', 'archive': 'a', 'processes': 1, 'nodes': 1, 'wall_s': 1, 'rank_time_s': 1," \
+    " 'decidable': 1, 'wait_s': 0, 'wait_high_s': 0, 'kind': 'exact', 'sigma_source': 'one-clock'"
+#define WAITS_TOLD                                                                                 \
+    "a: 1 rank, 1 node, 1 s (together 1 s); one clock\n"                                           \
+    "waiting                        0 s  0.0 %             decidable 100.0 %\n"
+
+/* What is left out has words, for one and for several, in as many lines as it needs. */
+static void left_out_is_told_in_words(void)
+{
+    prints(waits_text_print,
+           "[" WAITS ", 'left_out': {'unmatched_sends': 1, 'unmatched_receives': 2,"
+           " 'incomplete_collectives': 1, 'muted_waits': 3, 'calls_cut': 1, 'without_region': 2,"
+           " 'cyclic_waits': 1}}]",
+           WAITS_TOLD
+           "left out: 1 send without its receive, 2 receives without their sends, 1\n"
+           "  incomplete collective, 3 waits while recording was off, 1 call that did not\n"
+           "  return, 2 events outside of any call, 1 wait in a circle\n");
+    prints(waits_text_print,
+           "[" WAITS ", 'left_out': {'unmatched_sends': 2, 'unmatched_receives': 1,"
+           " 'incomplete_collectives': 2, 'muted_waits': 1, 'calls_cut': 2, 'without_region': 1,"
+           " 'cyclic_waits': 2}}]",
+           WAITS_TOLD
+           "left out: 2 sends without their receives, 1 receive without its send, 2\n"
+           "  incomplete collectives, 1 wait while recording was off, 2 calls that did not\n"
+           "  return, 1 event outside of any call, 2 waits in a circle\n");
+}
+
+/* Collectives beside their benchmark; what was not measured is a dash. */
+static void benchmarks_are_told(void)
+{
+    prints(waits_text_print,
+           "[" WAITS "},"
+           " {'type': 'collective-together', 'site': 'a.c:1', 'operation': 'bcast', 'bytes': 64,"
+           "  'program_s': 8.85e-6, 'together_s': 4e-6, 'ratio': 2.2125, 'ratio_low': 2,"
+           "  'ratio_high': 2.5},"
+           " {'type': 'collective-together', 'site': 'b.c:2', 'operation': 'reduce', 'bytes': 8,"
+           "  'program_s': 1e-6, 'together_s': null, 'ratio': null}]",
+           WAITS_TOLD "call site operation bytes here us together us ratio 95% lo 95% hi\n"
+                      "a.c:1     bcast        64   8.850       4.000  2.21      2    2.5\n"
+                      "b.c:2     reduce        8   1.000           -     -      -      -\n");
+    prints(waits_text_print,
+           "[" WAITS "},"
+           " {'type': 'collective-together', 'site': 'a.c:1', 'operation': 'bcast', 'bytes': 64,"
+           "  'program_s': 8.85e-6, 'together_s': 4e-6, 'ratio': 2.2125, 'replayed_s': 5e-6}]",
+           WAITS_TOLD
+           "call site operation bytes here us together us ratio 95% lo 95% hi replayed us\n"
+           "a.c:1     bcast        64   8.850       4.000  2.21      -      -       5.000\n");
+}
+
 int main(void)
 {
     checks_are_told_in_words();
@@ -418,6 +468,8 @@ int main(void)
     members_are_told_once();
     reports_are_put();
     waits_are_told_with_their_errors();
+    left_out_is_told_in_words();
+    benchmarks_are_told();
     unknown_clocks_are_told();
     largest_waits_are_told();
     long_heads_are_broken();
