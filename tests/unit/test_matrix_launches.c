@@ -70,6 +70,7 @@ static json_t *merged_of(int count, struct written *files, double assumed)
     const int before = said_begin();
     REQUIRE(!matrix_merge(&results, assumed, count, paths, settings, &why));
     said_end(before, NULL, 0);
+    CHECK(!why.text[0]);
     json_t *objects = written_read(&out);
     CHECK(json_integer_value(json_object_get(json_array_get(objects, 0), "launches")) > 0);
     (void)json_array_remove(objects, 0);

@@ -396,6 +396,26 @@ static void bursts_need_memory(void)
     CHECK(offsets == ICTUS_ERR_NOMEM && offset.half_width_ns == -1.0);
 }
 
+/* A pair is two ranks of the job; for who is none of them a call is local. */
+static void pairs_are_of_two_ranks(void)
+{
+    static const int others[][2] = {{0, 0}, {0, 3}, {3, 0}, {-1, 0}, {0, -1}};
+    static struct source source = {&told_ops};
+    struct ictus_study study = {.source = &source, .rank = 2, .size = 3};
+    struct ictus_offset offset = {.half_width_ns = -1.0};
+    double rtt_ns = -1.0;
+    CHECK(ictus_study_rtt(&study, 0, 1, 1, &rtt_ns) == ICTUS_OK);
+    CHECK(ictus_study_offset(&study, 1, 0, 1, &offset) == ICTUS_OK);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const int *o = others[i];
+        CHECK(ictus_study_rtt(&study, o[0], o[1], 1, &rtt_ns) == ICTUS_ERR_ARG);
+        CHECK(ictus_study_offset(&study, o[0], o[1], 1, &offset) == ICTUS_ERR_ARG);
+    }
+    CHECK(ictus_study_rtt(&study, 0, 1, 0, &rtt_ns) == ICTUS_ERR_ARG);
+    CHECK(ictus_study_offset(NULL, 0, 1, 1, &offset) == ICTUS_ERR_ARG);
+    CHECK(rtt_ns == -1.0 && offset.half_width_ns == -1.0);
+}
+
 static void sources_are_listed(void)
 {
     struct ictus_entry entry = {NULL, NULL};
@@ -494,6 +514,7 @@ int main(void)
     lives_are_summed_up();
     sources_are_described();
     bursts_need_memory();
+    pairs_are_of_two_ranks();
     many_points_take_no_more_lines();
     sources_are_listed();
     algorithms_are_listed();
