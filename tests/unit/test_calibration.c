@@ -539,8 +539,37 @@ static void counters_are_by_hand(void)
     }
 }
 
+/* Eight meetings are averaged, and fewer are not: the surest one counts. */
+static void meetings_are_by_hand(void)
+{
+    enum { MANY = 8 };
+    static const double rests[4] = {0.1, 0.2, 0.3, 0.2};
+    const int64_t far = 1700000000000000000;
+    const struct stamp stamps[2] = {{far - 50, far + 1000 + 500, far + 1000000},
+                                    {far - 1000000, far - 20 + 1000 - 500, far - 20}};
+    for (int meetings = MANY - 1; meetings <= MANY; meetings++) {
+        struct calibration_pair seen[MANY];
+        struct mesh_edge edge = {.server = 1, .at = far, .half_width_ns = 1e4, .rtt_ns = 900.0};
+        for (int i = 0; i < MANY; i++) {
+            const struct calibration_point point = {.clock = far + 1000 * i,
+                                                    .sigma_ns = i == 2 ? 0.5 : 0.6,
+                                                    .bracket_ns = 40.0,
+                                                    .ns_per_tick = 0.5};
+            seen[i] = (struct calibration_pair){point, point};
+            seen[i].server.clock += 1000;
+            seen[i].server.frac = rests[i % 4];
+        }
+        const struct calibration_burst burst = {stamps, 2, seen, meetings};
+        REQUIRE(ictusi_calibration_replace(&burst, 1, &edge));
+        CHECK(edge.offset == 1000);
+        CHECK_NEAR(edge.frac, meetings == MANY ? 0.2 : 0.3, 1e-9);
+        CHECK(edge.at == far + (meetings == MANY ? 3500 : 2000));
+    }
+}
+
 int main(void)
 {
+    meetings_are_by_hand();
     offsets_come_from_the_counter();
     many_meetings_are_averaged();
     gaps_cost_certainty();

@@ -27,6 +27,7 @@ static void formulas(void)
     CHECK_NEAR(ictusi_overlap_osu(99.0, 10.0, 0.0, 10.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_h08(1.0, 0.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_imb(0.0, 0.0, 0.0), 0.0, 0);
+    CHECK_NEAR(ictusi_overlap_osu(1.0, 1.0, 0.0, 0.0), 0.0, 0);
 }
 
 static void work_is_found(enum ictus_kernel kernel)

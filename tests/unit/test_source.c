@@ -104,6 +104,7 @@ static void nonsense_is_refused(void)
                {"sim:drifts=0,9", ICTUS_ERR_SPEC, "drifts"},
                {"sim:steps=0,1x", ICTUS_ERR_SPEC, "steps"},
                {"sim:faults=0:1x", ICTUS_ERR_SPEC, "faults"},
+               {"sim:faults=0:1000001s", ICTUS_ERR_SPEC, "faults"},
                {"lock:name=a/b", ICTUS_ERR_SPEC, "a/b"},
                {"lock:nme=a", ICTUS_ERR_SPEC, "nme"},
                {"wtime", ICTUS_ERR_UNSUPPORTED, "wtime"}, /* before MPI is initialised */
@@ -186,7 +187,8 @@ static void sources_are_freed_once(void)
 static void truth_undoes_the_skew(void)
 {
     static const char *const specs[] = {"sim:drifts=0.1,offsets=-7s", "sim:drifts=-0.1",
-                                        "sim:drifts=0.05,faults=0:0.05"};
+                                        "sim:drifts=0.05,faults=0:0.05",
+                                        "sim:faults=0:-1000000s,step_at=1000000s"};
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct source *clock = opened(specs[i], 0, 0);
         size_t size = 0;
