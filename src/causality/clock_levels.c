@@ -23,6 +23,20 @@ static double levels_moved(const struct clock_model *m, uint32_t clock, double *
     return sum / m->knots;
 }
 
+/*
+ * Whether the archive's offsets agree with where the clocks are without the fit. They do not if a
+ * clock jumped between them: what puts it anywhere then are the messages that show the jump.
+ */
+static bool levels_are_observed(const struct clock_model *m)
+{
+    const double chance = 3; /* standard deviations */
+    bool observed = true;
+    for (uint64_t i = 0; i < m->offset_count && observed; i++) {
+        observed = fabs(m->offsets[i].value) <= chance * model_offset_sd(&m->offsets[i]);
+    }
+    return observed;
+}
+
 /* Whether no message would arrive before it was sent. */
 static bool levels_are_possible(const struct clock_model *m, const double *moved)
 {
@@ -63,7 +77,8 @@ int ictusi_clock_model_keep_levels(struct clock_model *m)
             squares += (moved[clock] / error) * (moved[clock] / error);
         }
     }
-    const bool keep = squares < enough * enough && levels_are_possible(m, moved);
+    const bool keep =
+        squares < enough * enough && levels_are_observed(m) && levels_are_possible(m, moved);
     for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots && keep; i++) {
         m->phi[i] -= moved[i / m->knots];
         m->error[i] = ictusi_model_error_beside(m->error[i], moved[i / m->knots]);

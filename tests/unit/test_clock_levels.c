@@ -69,6 +69,19 @@ static void chance_is_taken_back(void)
     CHECK(levels_kept((double[]){0, 0.4, -0.4, 9}, NULL)); /* has no offsets */
 }
 
+/* Offsets that a clock contradicts where it is, because it jumped, are no reason to stay there. */
+static void jumps_leave_no_level(void)
+{
+    for (double jump = -1.5; jump < 2; jump += 1) {
+        struct clock_model m;
+        levels_open(&m, (double[]){0, 0.4, 0, 0});
+        m.offsets[3].value = jump; /* 0.3 us is its standard deviation */
+        REQUIRE(!ictusi_clock_model_keep_levels(&m));
+        CHECK_NEAR(m.phi[KNOTS + 2], fabs(jump) < 1 ? 7 : 7.4, 1e-9);
+        ictusi_clock_model_fini(&m);
+    }
+}
+
 /* Messages that would then arrive before they were sent keep the fit. */
 static void bounds_hold(void)
 {
@@ -152,6 +165,7 @@ static void asymmetry_moves_no_level(void)
 int main(void)
 {
     chance_is_taken_back();
+    jumps_leave_no_level();
     bounds_hold();
     errors_hold_as_often();
     asymmetry_moves_no_level();
