@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "wait_scene.h"
 #include "waits/blame.h"
+#include "waits/ledger.h"
 
 /* The blame of a path on a location; zero if it is not among the causes. */
 static struct blame_row blame_of(const struct blame *blame, uint32_t location, uint32_t path)
@@ -407,11 +408,31 @@ static void threads_share_a_ledger(void)
     ictusi_blame_free(&one);
 }
 
+/* A row begins empty and keeps what is in it, however many more there will be. */
+static void rows_begin_empty(void)
+{
+    enum { WIDTH = 3, SLOTS = 2 + 2 * WIDTH, ROWS = 200 };
+    struct ledger l = {.range = {0, WIDTH}};
+    for (uint64_t rows = 1; rows <= ROWS; rows += rows % 3 + 1) {
+        const uint64_t before = l.row_count;
+        REQUIRE(!ictusi_ledger_make(&l, 1, rows));
+        REQUIRE(!ictusi_ledger_make(&l, 1, rows / 2)); /* nobody takes a row away */
+        CHECK(l.row_count == rows);
+        for (uint64_t i = 0; i < rows * SLOTS; i++) {
+            const double wanted = i < before * SLOTS ? (double)i : 0;
+            CHECK(l.rows[i] == wanted);
+            l.rows[i] = (double)i;
+        }
+    }
+    ictusi_ledger_free(&l);
+}
+
 int main(void)
 {
     blame_is_passed_on(1);
     blame_is_passed_on(2);
     threads_share_a_ledger();
     waits_know_the_last_step();
+    rows_begin_empty();
     return check_result();
 }
