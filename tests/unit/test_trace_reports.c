@@ -304,12 +304,13 @@ static const char blamed[] =
     "'wait_s': 0.06, 'site': 'MPI_Allreduce'}, {'type': 'wait-cause', 'rank': 1, 'site': "
     "'x/y/z', 'direct_s': 0.1, 'indirect_s': 0.2, 'share': 0.75, 'share_low': 0.5, "
     "'share_high': 0.9, 'draws': 4, 'first_draws': 3}, {'type': 'wait-cause', 'rank': 0, "
-    "'site': 'q', 'direct_s': 0.01, 'share': 0.01}, {'type': 'critical-path', 'of': 'program', "
+    "'site': 'q', 'direct_s': 0.01, 'share': 0.01, 'share_low': 0.0099, 'share_high': 0.0101}, "
+    "{'type': 'critical-path', 'of': 'program', "
     "'share': 1}, {'type': 'critical-path', 'of': 'rank', 'rank': 0, 'share': 0.4}, {'type': "
     "'critical-path', 'of': 'rank', 'rank': 1, 'share': 0.6, 'share_low': 0.1, 'share_high': "
     "0.9}, {'type': 'critical-path', 'of': 'site', 'site': 'main/a/b', 'share': 0.7, "
     "'imbalance_s': 0.25}, {'type': 'collective-site', 'site': 'a', 'time_s': 1, 'verdict': "
-    "'mixed'}, {'type': 'collective-site', 'site': 'b', 'time_s': 2, 'skew_share': 0.9, "
+    "'mixed'}, {'type': 'collective-site', 'site': 'b', 'time_s': 2, 'skew_share': 0.96, "
     "'skew_low': 0, 'skew_high': 1, 'verdict': 'skew'}, {'type': 'collective-site', 'site': "
     "'c', 'time_s': 1, 'verdict': 'transfer'}, {'type': 'collective-site', 'site': 'd', "
     "'time_s': 0.5, 'verdict': 'mixed'}]";
@@ -328,14 +329,14 @@ static void waits_are_told_with_their_errors(void)
            "  late receiver, possibly: 0.02 s more\n"
            "caused by                                     direct   passed on  of waiting\n"
            "  rank 1  y/z                                  0.1 s       0.2 s   75.0 % ± 20.0\n"
-           "  rank 0  q                                   0.01 s         0 s    1.0 %\n"
+           "  rank 0  q                                   0.01 s         0 s    1.0 % ± <0.1\n"
            "  The first of these is not certain to have caused most.\n"
            "  unattributed  0.1 s  (20.0 %)\n"
            "critical path: rank 1 60 % ± 40; 70 % in a/b, imb. 0.25 s\n"
-           "collective                              time   skew        verdict\n"
-           "  b                                      2 s   90 % ± 50   skew\n"
-           "  a                                      1 s    0 %        mixed\n"
-           "  c                                      1 s    0 %        transfer\n"
+           "collective                              time   skew            verdict\n"
+           "  b                                      2 s   96 % (0 to 100)  skew\n"
+           "  a                                      1 s    0 %             mixed\n"
+           "  c                                      1 s    0 %             transfer\n"
            "left out: 2 b, 3 c\n");
 }
 
@@ -388,8 +389,8 @@ static void largest_waits_are_told(void)
            "  rank 1  b                                      0 s         0 s    0.0 %\n"
            "  rank 2  c                                      0 s         0 s    0.0 %\n"
            "  unattributed  0.0003 s  (0.1 %)\n"
-           "collective                              time   skew        verdict\n"
-           "  e                                      1 s    0 %        skew\n");
+           "collective                              time   skew            verdict\n"
+           "  e                                      1 s    0 %             skew\n");
 }
 
 /* The first of two equal shares; a header that needs two lines; one that is left out. */

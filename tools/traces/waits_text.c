@@ -106,6 +106,35 @@ static void percent_write(char *cell, size_t size, double percent, const char *b
                    tiny ? 0.01 : percent);
 }
 
+/* " ± 0.8", " ± <0.1" instead of ± 0.0, and nothing if there is no interval. */
+static void half_write(char *text, size_t size, double half, int decimals)
+{
+    const double least = pow(10, -decimals);
+    const bool tiny = half < least / 2;
+    *text = '\0';
+    if (half > 0) {
+        (void)snprintf(text, size, " ± %s%.*f", tiny ? "<" : "", decimals, tiny ? least : half);
+    }
+}
+
+/*
+ * The interval of a row's share as its half, or as " (1 to 99)" if the share lies near one end: ±
+ * would then say as much on the other side.
+ */
+static void text_write_interval(const json_t *row, const char *const keys[3], char *text,
+                                size_t size, int decimals)
+{
+    const double share = 100 * text_number(row, keys[0]);
+    const double low = 100 * text_number(row, keys[1]);
+    const double high = 100 * text_number(row, keys[2]);
+    const double half = (high - low) / 2;
+    if (half > 1 && fabs(share - low - half) > 0.9 * half) {
+        (void)snprintf(text, size, " (%.0f to %.0f)", low, high);
+    } else {
+        half_write(text, size, half, decimals);
+    }
+}
+
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all locations. */
 static void waits_text_put_share(const json_t *object, double rank_time)
 {
@@ -124,8 +153,7 @@ static void waits_text_put_share(const json_t *object, double rank_time)
         percent_write(cell, sizeof cell, share, strcmp(kind, "about") == 0 ? "~" : "");
         if (strcmp(kind, "exact") != 0 && *cell != '<') {
             const size_t used = strlen(cell);
-            (void)snprintf(cell + used, sizeof cell - used, " ± %.*f", percent_decimals(share),
-                           (high - low) / 2);
+            half_write(cell + used, sizeof cell - used, (high - low) / 2, percent_decimals(share));
         }
     }
     waits_text_put_padded(cell, SHARE_WIDTH);
@@ -324,14 +352,8 @@ static void waits_text_put_cause(const json_t *row, int width)
                           width - text_table_width(place) - 2);
 }
 
-/* " ± 0.8" of a share, unless it is exact. */
-static void text_put_half(const json_t *row, const char *low, const char *high, int decimals)
-{
-    const double half = 50 * (text_number(row, high) - text_number(row, low));
-    if (half > 0) {
-        printf(" ± %.*f", decimals, half);
-    }
-}
+static const char *const share_keys[3] = {"share", "share_low", "share_high"};
+static const char *const skew_keys[3] = {"skew_share", "skew_low", "skew_high"};
 
 static void waits_text_print_causes(const json_t *report, const json_t *whole)
 {
@@ -348,10 +370,10 @@ static void waits_text_print_causes(const json_t *report, const json_t *whole)
         }
         printf("  ");
         waits_text_put_cause(row, WIDTH - 2);
-        printf("%8.3g s  %8.3g s  %5.1f %%", text_number(row, "direct_s"),
-               text_number(row, "indirect_s"), 100 * text_number(row, "share"));
-        text_put_half(row, "share_low", "share_high", 1);
-        printf("\n");
+        char interval[40];
+        text_write_interval(row, share_keys, interval, sizeof interval, 1);
+        printf("%8.3g s  %8.3g s  %5.1f %%%s\n", text_number(row, "direct_s"),
+               text_number(row, "indirect_s"), 100 * text_number(row, "share"), interval);
     }
     const json_t *first = waits_text_nth_of(report, "wait-cause", 0);
     if (first && text_number(first, "first_draws") < text_number(first, "draws")) {
@@ -386,11 +408,12 @@ static void waits_text_print_critical(const json_t *report)
     if (rank && site) {
         char place[48];
         waits_text_write_place(rank, place, sizeof place);
-        printf("critical path: %s %.0f %%", place, 100 * text_number(rank, "share"));
-        text_put_half(rank, "share_low", "share_high", 0);
-        printf("; %.0f %% in ", 100 * text_number(site, "share"));
+        char interval[40];
+        text_write_interval(rank, share_keys, interval, sizeof interval, 0);
+        printf("critical path: %s %.0f %%%s; %.0f %% in ", place, 100 * text_number(rank, "share"),
+               interval, 100 * text_number(site, "share"));
         (void)waits_text_put_cut(waits_text_short_site(member_text(site, "site")),
-                                 30 - text_table_width(place));
+                                 35 - text_table_width(place) - text_table_width(interval));
         printf(", imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
@@ -399,14 +422,11 @@ static void waits_text_print_site(const json_t *row)
 {
     printf("  ");
     waits_text_put_padded(waits_text_short_site(member_text(row, "site")), 32);
+    char interval[40];
+    text_write_interval(row, skew_keys, interval, sizeof interval, 0);
     printf("%8.3g s  %3.0f %%", text_number(row, "time_s"), 100 * text_number(row, "skew_share"));
-    const double half = 50 * (text_number(row, "skew_high") - text_number(row, "skew_low"));
-    if (half > 0) {
-        printf(" ± %-4.0f", half);
-    } else {
-        printf("%7s", "");
-    }
-    printf(" %s\n", member_text(row, "verdict"));
+    waits_text_put_padded(interval, 13);
+    printf("%s\n", member_text(row, "verdict"));
 }
 
 /* Collectives by the time that they took, the longest first. */
@@ -423,7 +443,7 @@ static void waits_text_print_sites(const json_t *report)
     }
     if (list.count > 0) {
         waits_text_put_padded("collective", 34);
-        printf("      time   skew        verdict\n");
+        printf("      time   skew            verdict\n");
     }
     for (size_t i = 0; i < list.count; i++) {
         waits_text_print_site(list.rows[i]);
