@@ -162,6 +162,19 @@ static void points_are_apart(void)
     CHECK(s.stats[1].duration_s > 2e-3 && s.stats[1].duration_s < 6e-3); /* 4 ms, by 2 of 500 */
 }
 
+/* The sweeps of a mesh fill the window that was asked for, after a short trial. */
+static void windows_are_as_long_as_asked(void)
+{
+    for (int ranks = 2; ranks <= RANKS_MOST; ranks += 3) {
+        struct scene s = {.spec = "mesh:calibrate=no,window=200ms@monotonic",
+                          .ranks = ranks,
+                          .nodes = ranks,
+                          .lines = true};
+        scene_play(&s);
+        CHECK(s.stats[1].duration_s > 0.199 && s.stats[1].duration_s < 0.25);
+    }
+}
+
 /* Levels: processes of a node have one line where they share its clock, and any algorithm may stand
  * at any level. */
 static void levels_are_exact(void)
@@ -239,6 +252,7 @@ static void strangers_are_told(void)
 int main(void)
 {
     points_are_apart();
+    windows_are_as_long_as_asked();
     levels_are_exact();
     strangers_are_told();
     algorithms_are_exact();
