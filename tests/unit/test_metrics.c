@@ -138,6 +138,39 @@ static void test_labels(void)
     CHECK(strncmp(strchr(other, '}'), "} 25\n", 5) == 0);
 }
 
+/* Each number of the clock is there once, and is its own. */
+static void test_gauges(void)
+{
+    static const char *const gauges[] = {
+        "state 2",        "sigma_ns 11",     "bound_ns 12",    "frequency_ppm 13",    "skew_ppm 14",
+        "expected_ns 15", "predicted_ns 16", "measured_ns 17", "system_offset_ns 18", "stratum 3",
+        "steps 19",       "suspends 20",     "alive 1",        "voters 21",           "agreeing 22",
+        "liars 23"};
+    static const struct ictus_lock_status status = {
+        .now = {.state = ICTUS_LOCK_HOLDOVER, .sigma_ns = 11, .bound_ns = 12},
+        .frequency_ppm = 13,
+        .skew_ppm = 14,
+        .expected_ns = 15,
+        .predicted_ns = 16,
+        .measured_ns = 17,
+        .system_offset_ns = 18,
+        .stratum = 3,
+        .steps = 19,
+        .suspends = 20,
+        .alive = 1,
+        .voters = 21,
+        .agreeing = 22,
+        .liars = 23};
+    static char text[24576];
+    REQUIRE(ictusi_lock_metrics_text(&status, text, sizeof(text)) == strlen(text));
+    for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+        char line[64];
+        (void)snprintf(line, sizeof(line), "\nictus_lock_%s\n", gauges[i]);
+        const char *found = strstr(text, line);
+        CHECK(found && !strstr(found + 1, line));
+    }
+}
+
 /*
  * Numbers that do not fit are reported as the largest one. A generation of 0 would mean that
  * nothing has been published.
@@ -191,6 +224,7 @@ int main(void)
     REQUIRE(ictusi_lock_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
     test_addresses();
     test_labels();
+    test_gauges();
     test_segment();
     test_crowd(port);
     test_idle(port);

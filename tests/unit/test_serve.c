@@ -107,8 +107,9 @@ static void test_refusals(void)
     request.version = 1;
     CHECK(!ask(&request, noon, &reply));
     CHECK(server.counts.malformed == 3);
-    request.version = 3;
-    CHECK(ask(&request, noon, &reply) && reply.version == 3);
+    for (request.version = 2; request.version <= 4; request.version++) {
+        CHECK(ask(&request, noon, &reply) && reply.version == request.version);
+    }
 }
 
 static void test_lists(void)
