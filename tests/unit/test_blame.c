@@ -78,6 +78,55 @@ static void blame_is_passed_on(int threads)
     scene_close(&s);
 }
 
+/*
+ * Each of two locations waits first, for what the other does afterwards: at most one of these waits
+ * can be the cause of the other. What is charged and what is left over are all the waiting.
+ */
+static void circles_leave_blame(void)
+{
+    struct scene s;
+    struct times times;
+    struct syncs syncs;
+    struct blame blame = {.list = NULL};
+    uint64_t lower[LOCATIONS + 1] = {2}; /* waits by the lower of the two */
+    uint64_t points[LOCATIONS + 1] = {0};
+    uint32_t waiter[2];
+    uint32_t cause[2];
+    double charged = 0;
+    scene_open(&s);
+    s.a.session.threads = 1;
+    s.a.partners.lower = lower;
+    s.a.session.history.first = points;
+    for (uint32_t l = 0; l < 2; l++) {
+        scene_begin(&s, l);
+        scene_share(&s, 4, 100);
+        waiter[l] = scene_call(&s, l, 100, 200, 2);
+        scene_share(&s, 5, 100);
+        cause[l] = scene_call(&s, l, 300, 310 + l, 3);
+        (void)scene_call(&s, l, 310 + l, 310 + l, 0);
+    }
+    scene_begin(&s, 2);
+    scene_wait(&s, waiter[0], cause[1], WAIT_LATE_SENDER);
+    scene_wait(&s, waiter[1], cause[0], WAIT_LATE_SENDER);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
+    scene_walk(&s, &syncs.pass);
+    REQUIRE(!ictusi_syncs_meet(&syncs, NULL));
+    ictusi_syncs_end(&syncs);
+    REQUIRE(!ictusi_blame_find(&blame, &times, &syncs, NULL));
+    CHECK(blame.cyclic == 1);
+    CHECK_NEAR(blame.total, 200, 1e-9);
+    for (uint64_t i = 0; i < blame.count; i++) {
+        charged += blame.list[i].direct + blame.list[i].indirect;
+    }
+    CHECK(blame.unattributed > 0);
+    CHECK_NEAR(charged + blame.unattributed, 200, 1e-9);
+    ictusi_blame_free(&blame);
+    ictusi_syncs_free(&syncs);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
 /* Random steps: meetings, waits for each other, and calls without effect. */
 enum { STEPS = 120, STEP_PLAIN, STEP_WAIT, STEP_MEET, STEP_SCAN, STEP_ROOTED };
 
@@ -434,5 +483,6 @@ int main(void)
     threads_share_a_ledger();
     waits_know_the_last_step();
     rows_begin_empty();
+    circles_leave_blame();
     return check_result();
 }
