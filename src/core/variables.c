@@ -55,7 +55,7 @@ static const char *const variable_names[] = {"BARRIER",
 static const char *const variable_foreign[] = {
     "BASE", "BIN",       "CLI_",   "DIR",     "HOME",     "INC",  "LAUNCH",
     "LIB",  "MAN",       "MODULE", "MUTANT_", "PACKAGE_", "PATH", "PREFIX",
-    "ROOT", "SIMULATE_", "TEST_",  "VERSION", NULL};
+    "ROOT", "SIMULATE_", "TEST_",  "VERSION", "WERROR",   NULL};
 
 static bool variable_is_known(const char *name)
 {

@@ -475,7 +475,7 @@ int main(void)
     serving_is_asked_for();
     words_are_passed_on(); /* nothing after it: --quiet leaves standard output to nobody */
     daemons_speak();
-    json_decref(world.told);
     no_empty_log_is_left();
+    json_decref(world.told);
     return check_result();
 }
