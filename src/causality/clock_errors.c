@@ -57,15 +57,15 @@ static void model_add_contradictions(struct clock_model *m)
     }
 }
 
-/* phi of a clock at a knot, relative to the clock that shows the time. */
-static double model_ahead(const struct clock_model *m, uint32_t clock, uint32_t knot)
+/* phi of the clock that shows the time, at a knot. */
+static double model_time(const struct clock_model *m, uint32_t knot)
 {
     double time = 0;
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double share = m->mean_is_time ? 1.0 / m->clocks : u == m->reference;
         time += share * m->phi[(uint64_t)u * m->knots + knot];
     }
-    return m->phi[(uint64_t)clock * m->knots + knot] - time;
+    return time;
 }
 
 /*
@@ -93,13 +93,19 @@ static double model_bend(const struct clock_model *m, const double *bends, uint3
  * quarter of it. The bends are relative to the clock that shows the time, as the errors are: of two
  * clocks, the fit bends each by half of what they differ.
  */
-static void model_add_bends(const struct clock_model *m, double *known, double *bends)
+static void model_add_bends(const struct clock_model *m, double *known, double *scratch)
 {
+    double *bends = scratch;
+    double *time = scratch + m->knots;
+    for (uint32_t k = 0; k < m->knots; k++) {
+        time[k] = model_time(m, k);
+    }
     for (uint32_t u = 0; u < m->clocks && m->knots > 2; u++) {
+        const double *own = &m->phi[(uint64_t)u * m->knots];
         double *error = &known[(uint64_t)u * m->knots];
         for (uint32_t k = 1; k + 1 < m->knots; k++) {
             bends[k] =
-                model_ahead(m, u, k - 1) - 2 * model_ahead(m, u, k) + model_ahead(m, u, k + 1);
+                (own[k - 1] - time[k - 1]) - 2 * (own[k] - time[k]) + (own[k + 1] - time[k + 1]);
         }
         for (uint32_t k = 0; k < m->knots; k++) {
             const uint32_t inner = k == 0 ? 1 : k + 1 == m->knots ? k - 1 : k;
@@ -269,7 +275,7 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
     const struct model_walk kinds[] = {*walk, {.strength = 0}};
     const int kind_count = walk->strength > 0 ? 2 : 1;
     const uint64_t count = (uint64_t)m->clocks * m->knots;
-    double *variance = malloc((3 * count + m->knots + 1) * sizeof *variance);
+    double *variance = malloc((3 * count + 2UL * m->knots + 1) * sizeof *variance);
     int err = variance ? ICTUS_OK : ICTUS_ERR_NOMEM;
     double *lean = variance ? variance + count : NULL;
     double *known = variance ? lean + count : NULL;
