@@ -59,8 +59,8 @@ static int netgauge_client(struct measure *m, int reference, struct offset *offs
 }
 
 /* H18 algorithm 8, lines 3-5: the round trip of a pair is measured only once. The first exchange
- * may wait for a reference that is still busy with another process, which is no part of a round
- * trip. */
+ * may wait for a reference that is still busy with another process, which does not belong to the
+ * round trip. */
 static int measure_ensure_rtt(struct measure *m, int reference)
 {
     if (m->rtt_peer == reference) {

@@ -129,7 +129,7 @@ static void clocks_must_be_locked(void)
     CHECK(start(seven, 0, 1e6, false, &report, &told, &why) == ICTUS_OK && told.times == 1);
 }
 
-/* A second too late is no slow machine: the clock was set. This clock stands still. */
+/* No machine is so slow that it is a second late: the clock was set. This clock stands still. */
 static void instants_that_passed_are_refused(void)
 {
     struct ictus_at_report report;

@@ -82,7 +82,7 @@ static const struct source_ops server_ops = {
 static const struct source client_clock = {&client_ops};
 static const struct source server_clock = {&server_ops};
 
-/* What SimGrid says; its own declarations are no prototypes. */
+/* What SimGrid says; its own declarations are not prototypes. */
 const char *sg_host_self_get_name(void);
 double simgrid_get_clock(void);
 

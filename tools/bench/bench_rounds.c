@@ -276,7 +276,7 @@ static int bench_rounds_write_cell(struct bench_study *study, struct cell *cell,
         return results_agree(err, why);
     }
     if (cell->err) {
-        /* Of "all", what the library does not have is no loss; what was never on time is. */
+        /* Of "all", what the library lacks counts as no loss, but what was never on time does. */
         study->left_out +=
             cell->err == ICTUS_ERR_SAMPLES || !bench_rounds_is_of_all(study, cell->e);
         if (command_rank() == 0 && strcmp(cell->why.text, study->said.text) != 0) {
