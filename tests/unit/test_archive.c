@@ -4,9 +4,9 @@
  * detected.
  */
 #include "../check.h"
+#include "written_archive.h"
 
 #include "archive/copy.h"
-#include "archive/flush.h"
 #include "archive/metric_names.h"
 #include "archive/output.h"
 #include "archive/trace_open.h"
@@ -85,13 +85,7 @@ static void write_metrics(OTF2_GlobalDefWriter *d)
 
 static void write_archive(const char *path, const struct clock_offset *offsets)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     OTF2_Archive_OpenDefFiles(archive);
     for (int l = 0; l < LOCATIONS; l++) {
         write_location(archive, l, offsets);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The relations between an archive's definitions: nodes of processes, ranks, members. */
 #include "../check.h"
+#include "written_archive.h"
 
-#include "archive/flush.h"
 #include "archive/trace_open.h"
 
 #include <ftw.h>
@@ -118,13 +118,7 @@ static void definitions_write(OTF2_GlobalDefWriter *d, bool damaged)
 
 static void archive_write(const char *path, bool damaged)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     for (int l = 0; l < LOCATIONS; l++) {
         OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, refs[l]);
         OTF2_EvtWriter_Enter(writer, NULL, 1000, 0);

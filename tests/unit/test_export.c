@@ -4,8 +4,7 @@
  * thread and at its nanosecond, with names that a strict reader of JSON reads back unchanged.
  */
 #include "../check.h"
-
-#include "archive/flush.h"
+#include "written_archive.h"
 
 #include <ftw.h>
 #include <ictus/error.h>
@@ -146,13 +145,7 @@ static void definitions_write(OTF2_GlobalDefWriter *d)
 
 static void run_write(const char *path)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         location_write(archive, l);
     }

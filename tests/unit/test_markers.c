@@ -4,9 +4,9 @@
  * the archive keeps or states its clock offsets, by which readers move them.
  */
 #include "../check.h"
+#include "written_archive.h"
 
 #include "archive/copy.h"
-#include "archive/flush.h"
 #include "archive/trace_open.h"
 
 #include <ftw.h>
@@ -60,13 +60,7 @@ static void markers_write(OTF2_Archive *archive)
 
 static void archive_write(const char *path)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     for (uint64_t l = 0; l < LOCATIONS; l++) {
         OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, l);
         for (uint64_t i = 0; i < EVENTS; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Event files with new times: the same bytes as the OTF2 library writes, or left to the library. */
 #include "../check.h"
+#include "written_archive.h"
 
 #include "archive/copy.h"
-#include "archive/flush.h"
 #include "archive/restamp.h"
 #include "archive/trace_open.h"
 
@@ -113,13 +113,7 @@ static void write_events(OTF2_Archive *archive, int location)
 
 static void write_archive(const char *path)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, CHUNK,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, CHUNK);
     for (int l = 0; l < LOCATIONS; l++) {
         write_events(archive, l);
     }

@@ -4,8 +4,8 @@
  * kinds, as the man page defines them, of 26 locations at 51 instants within ten seconds.
  */
 #include "../check.h"
+#include "written_archive.h"
 
-#include "archive/flush.h"
 #include "archive/trace_open.h"
 
 #include <ftw.h>
@@ -52,12 +52,7 @@ static void write_definitions(OTF2_Archive *archive)
 
 static void write_archive(const char *path)
 {
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18, 4 << 20,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     for (uint64_t l = 0; l < LOCATIONS; l++) {
         OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, l);
         for (int i = 0; i < EVENTS; i++) {

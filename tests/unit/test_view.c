@@ -4,8 +4,8 @@
  * name.
  */
 #include "../check.h"
+#include "written_archive.h"
 
-#include "archive/flush.h"
 #include "core/random.h"
 #include "view/density.h"
 #include "view/series.h"
@@ -239,13 +239,7 @@ static void run_write(const char *path, uint64_t resolution)
 {
     static const char *const strings[] = {"", "solve", "wait", "load", "J", "rate"};
     static const OTF2_MetricMemberRef members[] = {0, 1};
-    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
-                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
-                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    REQUIRE(archive);
-    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
-    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
-    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
     for (uint64_t l = 0; l < TRACKS; l++) {
         track_write(archive, l);
     }

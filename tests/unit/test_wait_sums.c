@@ -75,21 +75,27 @@ static double error_counted(int history)
 
 /*
  * Location 1 waits for a lock from 1000 to 1100. Location 0 releases it at an instant that, by
- * uncertain clocks, may be after that.
+ * uncertain clocks, may be after that. Returns the call that waits.
  */
+static uint32_t lock_scene(struct scene *s, int64_t released)
+{
+    scene_open(s);
+    s->first[0] = 0;
+    const uint32_t cause = scene_call(s, 0, released, released, 1);
+    s->first[1] = 1;
+    const uint32_t call = scene_call(s, 1, 1000, 1100, 2);
+    s->first[2] = s->first[3] = s->first[4] = 2;
+    scene_wait(s, call, cause, WAIT_RMA_LOCK);
+    scene_errs(s, 0, 20, error_counted);
+    scene_errs(s, 1, 0, NULL);
+    return call;
+}
+
 static struct wait_row lock_row(int64_t released)
 {
     struct wait_rows rows = {.list = NULL};
     struct scene s;
-    scene_open(&s);
-    s.first[0] = 0;
-    const uint32_t cause = scene_call(&s, 0, released, released, 1);
-    s.first[1] = 1;
-    const uint32_t call = scene_call(&s, 1, 1000, 1100, 2);
-    s.first[2] = s.first[3] = s.first[4] = 2;
-    scene_wait(&s, call, cause, WAIT_RMA_LOCK);
-    scene_errs(&s, 0, 20, error_counted);
-    scene_errs(&s, 1, 0, NULL);
+    (void)lock_scene(&s, released);
     scene_rows(&s, &rows);
     REQUIRE(rows.count == 1);
     const struct wait_row row = rows.list[0];
@@ -105,15 +111,7 @@ static void locks_are_split_among_workers(void)
     double parts[LANES] = {0};
     for (int64_t released = 1060; released <= 1200; released += 20) {
         struct scene s;
-        scene_open(&s);
-        s.first[0] = 0;
-        const uint32_t cause = scene_call(&s, 0, released, released, 1);
-        s.first[1] = 1;
-        const uint32_t call = scene_call(&s, 1, 1000, 1100, 2);
-        s.first[2] = s.first[3] = s.first[4] = 2;
-        scene_wait(&s, call, cause, WAIT_RMA_LOCK);
-        scene_errs(&s, 0, 20, error_counted);
-        scene_errs(&s, 1, 0, NULL);
+        const uint32_t call = lock_scene(&s, released);
         CHECK(ictusi_wait_lanes(&s.a, call, (struct history_range){0, HISTORIES}, whole));
         for (int from = 0; from < HISTORIES; from += HISTORIES / 4) {
             const struct history_range part = {from, from + HISTORIES / 4};
