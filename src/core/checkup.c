@@ -23,6 +23,10 @@ static const double outlying = 6.0;
 /* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
+/* So many pairs of a process must have changed before it is accused although its other pairs did
+ * not. One changed pair does not say which of its two clocks stepped. */
+enum { WITNESSES = 3 };
+
 /* The standard error of a median of Gaussian values, relative to that of their mean. */
 static const double median_error = 1.2533;
 
@@ -314,6 +318,63 @@ static double process_noise(struct survey *s, int i)
                  : 0.0;
 }
 
+/* Whether a pair's offset changed by more than the limit, and no error of a message explains it, so
+ * that one of its clocks stepped. */
+static bool pair_is_proof(const struct survey *s, size_t e, const struct checkup_limits *limits)
+{
+    return checkup_is_met(s, e) && fabs(s->value[e]) > pair_doubt(s, e) + limits->step_ns;
+}
+
+/* Accuse a process of the step that its proofs show, and take them from the other ends. */
+static void checkup_accuse_by_proofs(struct survey *s, int i, const struct checkup_limits *limits,
+                                     struct checkup *out)
+{
+    size_t n = 0;
+    for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
+        const size_t e = s->list[l];
+        const struct checkup_meeting *m = survey_meeting(s, 0, e);
+        const int other = i == m->client ? m->server : m->client;
+        if (pair_is_proof(s, e, limits) && !(out->process[other].faults & CHECKUP_STEP)) {
+            s->sorted[n++] = fabs(s->value[e]);
+            s->part[other] -= 1.0;
+        }
+    }
+    s->part[i] = 0.0;
+    const double step_ns = median_of(s->sorted, n);
+    out->process[i].step_ns = fmax(out->process[i].step_ns, step_ns);
+    process_accuse(&out->process[i], step_ns, limits->step_ns, CHECKUP_STEP);
+}
+
+/*
+ * Judge steps within the first or the last sweep. Only the pairs that met before such a step (or
+ * after it, in the last sweep) show it, which may be few. But each of them proves that one of its
+ * two clocks stepped, so the clock that most of the proofs have in common did. When those are
+ * explained, the next one is sought among the rest. The parts become numbers of proofs.
+ */
+static void checkup_judge_proofs(struct survey *s, const struct checkup_limits *limits,
+                                 struct checkup *out)
+{
+    memset(s->part, 0, (size_t)s->size * sizeof(*s->part));
+    for (size_t e = 0; e < s->pairs; e++) {
+        const struct checkup_meeting *m = survey_meeting(s, 0, e);
+        if (pair_is_proof(s, e, limits) &&
+            !((out->process[m->client].faults | out->process[m->server].faults) & CHECKUP_STEP)) {
+            s->part[m->client] += 1.0;
+            s->part[m->server] += 1.0;
+        }
+    }
+    for (;;) {
+        int most = 0;
+        for (int i = 1; i < s->size; i++) {
+            most = s->part[i] > s->part[most] ? i : most;
+        }
+        if (s->part[most] < WITNESSES) {
+            return;
+        }
+        checkup_accuse_by_proofs(s, most, limits, out);
+    }
+}
+
 /*
  * Judge steps. If a clock stepped between two sweeps, all pairs of its process show that alike. If
  * it did so within the middle sweep, those that met before it show it with one sign and those after
@@ -339,6 +400,7 @@ static void checkup_judge_steps(struct survey *s, const struct checkup_limits *l
         process_accuse(p, proven, limits->step_ns, CHECKUP_STEP);
         p->step_ns = fmax(p->step_ns, proven);
     }
+    checkup_judge_proofs(s, limits, out);
 }
 
 /*

@@ -177,6 +177,44 @@ static void a_step_has_its_size_among_few(void)
     }
 }
 
+/* How many pairs of process i show a step at that instant: those that meet before it if it comes in
+ * the first sweep, and after it in the last one. */
+static int pairs_that_show(int process, int size, int sweep, double step_s)
+{
+    int shown = 0;
+    int e = 0;
+    for (int i = 0; i < size; i++) {
+        for (int j = i + 1; j < size; j++, e++) {
+            const bool before = 0.5 * sweep + 1e-5 * e <= step_s;
+            shown += (i == process || j == process) && before == (sweep == 0);
+        }
+    }
+    return shown;
+}
+
+/* A step in the first sweep or the last is shown by the pairs that met on its other side. A few of
+ * many suffice, and however few they are, they do not accuse another process. */
+static void a_step_in_an_outer_sweep_is_found(void)
+{
+    const int pairs = FEW_MOST * (FEW_MOST - 1) / 2;
+    for (int i = 0; i < 2 * FEW_MOST * pairs; i++) {
+        const int sweep = i % 2 * (CHECKUP_SWEEPS - 1);
+        const int process = i / 2 % FEW_MOST;
+        const double step_s = 0.5 * sweep + 1e-5 * (i / 2 / FEW_MOST + 0.5);
+        const struct odd odd = {process, step_s, i % 3 ? 30e3 : -30e3, i % 5 ? 0.0 : 100e-6, 0.0};
+        const int shown = pairs_that_show(process, FEW_MOST, sweep, step_s);
+        struct checkup c = check_few(&odd, FEW_MOST, 1);
+        for (int k = 0; k < FEW_MOST; k++) {
+            const bool stepped = c.process[k].faults & CHECKUP_STEP;
+            CHECK(k == process ? stepped || shown < 3 : c.process[k].faults == 0);
+        }
+        if (shown >= 3) {
+            CHECK_NEAR(c.process[process].step_ns, 30e3, 200.0);
+        }
+        ictusi_checkup_free(&c);
+    }
+}
+
 /* The offsets of a process with a bad path change by microseconds, and prove nothing. How noisy it
  * is, seven pairs show only roughly. */
 static void noise_is_no_step(void)
@@ -224,6 +262,7 @@ int main(void)
 {
     one_partner_suffices();
     a_step_has_its_size_among_few();
+    a_step_in_an_outer_sweep_is_found();
     noise_is_no_step();
     faults_are_named(&(struct plant){-1, -1, -1, -1, -1, -1});
     faults_are_named(&(struct plant){17, -1, -1, -1, -1, -1});
