@@ -103,7 +103,7 @@ static int column_start(const struct printer *printer, const struct ictus_column
 static void print_put_last_text(const struct printer *printer, int start, const char *text)
 {
     const size_t first = strcspn(text, " ");
-    size_t room = start < SCREEN_COLUMNS ? (size_t)(SCREEN_COLUMNS - start) : 1;
+    size_t room = start < SCREEN_COLUMNS ? (size_t)(SCREEN_COLUMNS - start) : 0;
     if (first > room && start > WRAP_INDENT) {
         (void)fprintf(printer->stream, "\n%*s", WRAP_INDENT, "");
         room = SCREEN_COLUMNS - WRAP_INDENT;

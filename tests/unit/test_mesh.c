@@ -91,7 +91,9 @@ static void exact_without_jitter(void)
         open_bed(&b, &o);
         sweep(&b, 16, 1, 0.0);
         sweep(&b, 16, 1, 0.3);
+        b.quality.suspect = n;
         REQUIRE(!solve(&b));
+        CHECK(b.quality.suspect == -1); /* of one process, too, which has nothing to solve */
         CHECK_NEAR(worst(&b, 0.0), 0.0, 1.0);
         CHECK_NEAR(worst(&b, 10.0), 0.0, 50.0); /* stamps are whole nanoseconds 0.3 s apart */
         for (int i = 1; i < n; i++) {

@@ -251,15 +251,15 @@ static void two_processes_admit_an_asymmetry(void)
 }
 
 /*
- * Three processes have a single loop, and two sweeps show little more; Student's quantile accounts
- * for that.
+ * Three processes have a single loop, and two sweeps show little more, neither of the noise nor of
+ * the asymmetry; Student's quantile accounts for that.
  */
-static void one_loop_is_little(void)
+static void one_loop_is_little(double asymmetry_ns)
 {
     struct coverage c = {0.0, 0.0, 0.0};
     for (int t = 0; t < CHECK_TRIALS(200); t++) {
         struct world_options o = world_defaults(3, (uint64_t)t + 1);
-        o.asymmetry_ns = 100.0;
+        o.asymmetry_ns = asymmetry_ns;
         o.walk = 0.0;
         struct world *w = world_create(&o);
         struct outcome out;
@@ -267,7 +267,7 @@ static void one_loop_is_little(void)
         cover(w, &out, 1, 2, &c);
         world_free(w);
     }
-    CHECK_OF_TRIALS(c.inside > 0.9 * c.count);
+    CHECK_OF_TRIALS(c.inside > 0.94 * c.count);
 }
 
 /*
@@ -483,7 +483,8 @@ int main(void)
     congested_bursts_of_most_pairs_count_less();
     usual_bursts_stay();
     two_processes_admit_an_asymmetry();
-    one_loop_is_little();
+    one_loop_is_little(100.0);
+    one_loop_is_little(400.0);
     the_reference_counts_above_exact_sizes();
     a_weak_reference_changes_no_others();
     resistances_between_nodes_have_a_mean();

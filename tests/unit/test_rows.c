@@ -138,6 +138,25 @@ static void test_long_texts(void)
     }
 }
 
+/* A text of one letter goes into the next line, too, if the columns before it fill the line. */
+static void test_text_beyond_the_screen(void)
+{
+    enum { SCREEN = 80 };
+    struct captured capture;
+    for (int start = SCREEN - 1; start <= SCREEN + 1; start++) {
+        char title[SCREEN + 1];
+        memset(title, 'n', sizeof(title));
+        title[start - 1] = '\0';
+        const struct ictus_column shown[] = {{"number", title, ICTUS_COLUMN_NUMBER},
+                                             {"text", "text", ICTUS_COLUMN_TEXT},
+                                             {NULL, NULL, ICTUS_COLUMN_TEXT}};
+        print_text(shown, "text", "a", &capture);
+        const char *number = strstr(capture.text, "- ");
+        REQUIRE(number);
+        CHECK_STR(number, start < SCREEN ? "- a\n" : "- \n    a\n");
+    }
+}
+
 /* Print objects that are given as JSON. */
 static void print_objects(enum ictus_format format, const struct ictus_column *shown,
                           const char *const *texts, struct captured *capture)
@@ -238,6 +257,7 @@ int main(void)
     test_numbers();
     test_widths();
     test_long_texts();
+    test_text_beyond_the_screen();
     test_cells();
     test_wide_texts();
     test_verdicts();
