@@ -95,6 +95,7 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
 {
     const size_t n = b->n;
     double *rtt = scratch;
+    double *t = scratch; /* once the round trips have been used */
     double *y = scratch + n;
     double *w = scratch + 2 * n;
     for (size_t i = 0; i < n; i++) {
@@ -111,9 +112,10 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
     const double scale = rtt[n / TENTH] - shortest + 1.0;
     for (size_t i = 0; i < n; i++) {
         const double z = (b->upper[i] - b->lower[i] - shortest) / scale;
+        t[i] = bounds_middle(b, i);
         w[i] = z < 6.0 ? exp(-z * z) : 0.0;
     }
-    return adaptive_weighted_line(b->t, y, w, n);
+    return adaptive_weighted_line(t, y, w, n);
 }
 
 /* OLS through the SKaMPI offsets of consecutive blocks. */
@@ -134,7 +136,7 @@ static struct trend block_line(const struct bounds *b, size_t size, double *scra
             ceiling = fmin(ceiling, b->upper[i]);
             floor = fmax(floor, b->lower[i]);
         }
-        t[k] = (b->t[first] + b->t[first + size - 1]) / 2.0;
+        t[k] = (bounds_middle(b, first) + bounds_middle(b, first + size - 1)) / 2.0;
         y[k] = (ceiling + floor) / 2.0;
     }
     return adaptive_weighted_line(t, y, NULL, blocks);
@@ -144,7 +146,7 @@ static struct trend block_line(const struct bounds *b, size_t size, double *scra
 static void adaptive_sorted_delays(const struct bounds *b, double slope, int side, double *out)
 {
     for (size_t i = 0; i < b->n; i++) {
-        out[i] = side ? slope * b->t[i] - b->lower[i] : b->upper[i] - slope * b->t[i];
+        out[i] = side ? slope * b->lower_t[i] - b->lower[i] : b->upper[i] - slope * b->upper_t[i];
     }
     ictusi_stats_sort(out, b->n);
 }
@@ -183,12 +185,11 @@ static void adaptive_guard(struct work *w)
         const double limit = adaptive_stand_off(w->scratch, from->n);
         const double away = w->scratch[from->n - 1] - w->scratch[0];
         for (size_t i = 0; i < from->n && limit > -INFINITY; i++) {
-            const double trend = line.slope * from->t[i];
-            if (!side && from->upper[i] - trend <= limit) {
-                /* The exchange is moved by the whole spread of the delays and not removed. All
-                 * parts thus keep their length, and the folds stay interleaved. */
+            /* The exchange is moved by the whole spread of the delays and not removed. All parts
+             * thus keep their length, and the folds stay interleaved. */
+            if (!side && from->upper[i] - line.slope * from->upper_t[i] <= limit) {
                 into->upper[i] += away;
-            } else if (side && trend - from->lower[i] <= limit) {
+            } else if (side && line.slope * from->lower_t[i] - from->lower[i] <= limit) {
                 into->lower[i] -= away;
             }
         }
@@ -291,11 +292,14 @@ static double least_instant(const struct work *w, double slope, double m)
     double sum = 0.0;
     double count = 0.0;
     for (size_t i = 0; i < b->n; i++) {
-        const double trend = slope * b->t[i];
-        const int near = (b->upper[i] - trend <= w->scratch[last]) +
-                         (trend - b->lower[i] <= w->scratch[b->n + last]);
-        sum += near * b->t[i];
-        count += near;
+        if (b->upper[i] - slope * b->upper_t[i] <= w->scratch[last]) {
+            sum += b->upper_t[i];
+            count += 1.0;
+        }
+        if (slope * b->lower_t[i] - b->lower[i] <= w->scratch[b->n + last]) {
+            sum += b->lower_t[i];
+            count += 1.0;
+        }
     }
     return sum / count;
 }
@@ -343,8 +347,9 @@ static double adaptive_hard_bound(struct work *w, const struct trend *trend)
     /* Noisy stamps contradict each other. The widest exchange contains what the others miss. */
     double bound = 0.0;
     for (size_t i = 0; i < w->all.n; i++) {
-        const double value = trend->at_zero + trend->slope * w->all.t[i];
-        bound = fmax(bound, fmax(fabs(w->all.upper[i] - value), fabs(value - w->all.lower[i])));
+        const double above = w->all.upper[i] - trend->slope * w->all.upper_t[i] - trend->at_zero;
+        const double below = trend->at_zero + trend->slope * w->all.lower_t[i] - w->all.lower[i];
+        bound = fmax(bound, fmax(fabs(above), fabs(below)));
     }
     return bound;
 }
@@ -404,8 +409,8 @@ static int fit_few(const struct bounds *b, struct line *line, struct line_error 
     }
     for (size_t i = 0; i < b->n; i++) {
         const double rtt = b->upper[i] - b->lower[i];
-        points[i] = (struct offset){b->anchor + (int64_t)llround(b->t[i] * 1e9), b->base,
-                                    (b->upper[i] + b->lower[i]) / 2.0, rtt, rtt / 2.0};
+        points[i] = (struct offset){b->anchor + (int64_t)llround(bounds_middle(b, i) * 1e9),
+                                    b->base, (b->upper[i] + b->lower[i]) / 2.0, rtt, rtt / 2.0};
         const double excess = (rtt - scale) / scale;
         weights[i] = 1.0 / (1.0 + 400.0 * excess * excess); /* an excess of 5 % halves it */
     }

@@ -8,13 +8,14 @@
 int ictusi_bounds_reserve(size_t n, struct bounds *bounds)
 {
     *bounds = (struct bounds){0};
-    double *room = malloc(3 * (n ? n : 1) * sizeof(*room));
+    double *room = malloc(4 * (n ? n : 1) * sizeof(*room));
     if (!room) {
         return ICTUS_ERR_NOMEM;
     }
-    bounds->t = room;
-    bounds->upper = room + n;
-    bounds->lower = room + 2 * n;
+    bounds->upper_t = room;
+    bounds->lower_t = room + n;
+    bounds->upper = room + 2 * n;
+    bounds->lower = room + 3 * n;
     return ICTUS_OK;
 }
 
@@ -46,8 +47,8 @@ int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bo
     bounds->base = last->remote - bounds->anchor;
     for (size_t i = 0; i < n; i++) {
         const struct stamp *s = &stamps[i];
-        const double half = (double)(s->received - s->sent) / 2.0;
-        bounds->t[i] = ((double)(s->sent - bounds->anchor) + half) * 1e-9;
+        bounds->upper_t[i] = (double)(s->sent - bounds->anchor) * 1e-9;
+        bounds->lower_t[i] = (double)(s->received - bounds->anchor) * 1e-9;
         bounds->upper[i] = (double)(s->remote - s->sent - bounds->base);
         bounds->lower[i] = (double)(s->remote - s->received - bounds->base);
     }
@@ -62,7 +63,8 @@ void ictusi_bounds_fold(const struct bounds *from, size_t index, size_t count, s
     into->anchor = from->anchor;
     into->base = from->base;
     for (size_t i = index; i < from->n; i += count) {
-        into->t[into->n] = from->t[i];
+        into->upper_t[into->n] = from->upper_t[i];
+        into->lower_t[into->n] = from->lower_t[i];
         into->upper[into->n] = from->upper[i];
         into->lower[into->n] = from->lower[i];
         into->n++;
@@ -71,6 +73,6 @@ void ictusi_bounds_fold(const struct bounds *from, size_t index, size_t count, s
 
 void ictusi_bounds_free(struct bounds *bounds)
 {
-    free(bounds->t);
+    free(bounds->upper_t);
     *bounds = (struct bounds){0};
 }

@@ -54,9 +54,9 @@ void ictusi_envelope_build(const struct bounds *bounds, struct envelope *envelop
 {
     envelope->bounds = bounds;
     envelope->upper_count =
-        envelope_scan(bounds->t, bounds->upper, bounds->n, 1.0, envelope->upper);
+        envelope_scan(bounds->upper_t, bounds->upper, bounds->n, 1.0, envelope->upper);
     envelope->lower_count =
-        envelope_scan(bounds->t, bounds->lower, bounds->n, -1.0, envelope->lower);
+        envelope_scan(bounds->lower_t, bounds->lower, bounds->n, -1.0, envelope->lower);
 }
 
 /* Return the corner that a line of the given slope touches first from below (sign 1) or above
@@ -79,25 +79,27 @@ static size_t envelope_touched(const double *t, const double *y, const size_t *c
 
 static size_t envelope_touch_upper(const struct envelope *e, double slope)
 {
-    return envelope_touched(e->bounds->t, e->bounds->upper, e->upper, e->upper_count, 1.0, slope);
+    return envelope_touched(e->bounds->upper_t, e->bounds->upper, e->upper, e->upper_count, 1.0,
+                            slope);
 }
 
 static size_t envelope_touch_lower(const struct envelope *e, double slope)
 {
-    return envelope_touched(e->bounds->t, e->bounds->lower, e->lower, e->lower_count, -1.0, slope);
+    return envelope_touched(e->bounds->lower_t, e->bounds->lower, e->lower, e->lower_count, -1.0,
+                            slope);
 }
 
 /* Return the height at t = 0 of the highest line of this slope below all upper bounds. */
 static double ceiling_at(const struct envelope *e, double slope)
 {
     const size_t i = envelope_touch_upper(e, slope);
-    return e->bounds->upper[i] - slope * e->bounds->t[i];
+    return e->bounds->upper[i] - slope * e->bounds->upper_t[i];
 }
 
 static double floor_at(const struct envelope *e, double slope)
 {
     const size_t i = envelope_touch_lower(e, slope);
-    return e->bounds->lower[i] - slope * e->bounds->t[i];
+    return e->bounds->lower[i] - slope * e->bounds->lower_t[i];
 }
 
 static double margin_at(const struct envelope *e, double slope)
@@ -118,9 +120,9 @@ struct trend ictusi_envelope_middle(const struct envelope *envelope, double slop
     double high = slope_max;
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (low + high) / 2.0;
-        const double *t = envelope->bounds->t;
-        const double rise =
-            t[envelope_touch_lower(envelope, slope)] - t[envelope_touch_upper(envelope, slope)];
+        const struct bounds *b = envelope->bounds;
+        const double rise = b->lower_t[envelope_touch_lower(envelope, slope)] -
+                            b->upper_t[envelope_touch_upper(envelope, slope)];
         if (rise > 0.0) {
             low = slope;
         } else if (rise < 0.0) {
@@ -175,13 +177,13 @@ bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, do
     }
     const double least = envelope_feasible_end(envelope, middle.slope, -slope_max);
     const double most = envelope_feasible_end(envelope, middle.slope, slope_max);
-    const double *time = envelope->bounds->t;
+    const struct bounds *bounds = envelope->bounds;
     /* ceiling(slope) + slope t is concave with the derivative t - t(touch). The floor is convex. */
     double a = least;
     double b = most;
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (a + b) / 2.0;
-        if (t > time[envelope_touch_upper(envelope, slope)]) {
+        if (t > bounds->upper_t[envelope_touch_upper(envelope, slope)]) {
             a = slope;
         } else {
             b = slope;
@@ -192,7 +194,7 @@ bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, do
     b = most;
     for (int i = 0; i < BISECTIONS; i++) {
         const double slope = (a + b) / 2.0;
-        if (t < time[envelope_touch_lower(envelope, slope)]) {
+        if (t < bounds->lower_t[envelope_touch_lower(envelope, slope)]) {
             a = slope;
         } else {
             b = slope;

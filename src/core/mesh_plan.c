@@ -244,19 +244,25 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
 /*
  * Take the middle between the tightest bounds after subtracting the drift. During the 10 ms for
  * which a process may lose its core, 300 ppm are 3 us, and the tightest bounds would be those of
- * the first and the last exchange, whatever their delays. n < ADAPTIVE_FROM.
+ * the first and the last exchange, whatever their delays. The drift is subtracted by letting the
+ * local clock run at the remote one's rate, because an exchange that waited for the other side has
+ * its two bounds at different instants. n < ADAPTIVE_FROM.
  */
 static int burst_skampi(const struct stamp *stamps, size_t n, double ns_per_s, struct offset *o)
 {
     struct stamp level[ADAPTIVE_FROM];
+    const double rate = ns_per_s * 1e-9;
+    const int64_t start = n ? stamps[0].sent : 0;
     for (size_t i = 0; i < n; i++) {
-        const double since_s = (double)(stamps[i].sent - stamps[0].sent) * 1e-9;
-        level[i] = stamps[i];
-        level[i].remote -= (int64_t)nearbyint(ns_per_s * since_s);
+        const struct stamp *s = &stamps[i];
+        level[i] = *s;
+        level[i].sent += (int64_t)nearbyint(rate * (double)(s->sent - start));
+        level[i].received += (int64_t)nearbyint(rate * (double)(s->received - start));
     }
     const int err = ictusi_estimator_offset_skampi(level, n, o);
     if (!err) {
-        const double drifted = ns_per_s * (double)(o->at - stamps[0].sent) * 1e-9;
+        o->at = start + (int64_t)nearbyint((double)(o->at - start) / (1.0 + rate));
+        const double drifted = rate * (double)(o->at - start);
         const double whole = nearbyint(drifted);
         o->offset += (int64_t)whole;
         o->frac += drifted - whole;

@@ -37,7 +37,7 @@ double ictusi_error_lines_margin(struct error_lines *lines, const struct delay_c
         const double middle = (double)i + 0.5;
         const double wider = c->apart * fabs(middle - c->near);
         const size_t n = lines->bounds.n++;
-        lines->bounds.t[n] = (middle - (double)c->from) / length;
+        lines->bounds.upper_t[n] = lines->bounds.lower_t[n] = (middle - (double)c->from) / length;
         lines->bounds.upper[n] = (double)c->forth[i] + wider;
         lines->bounds.lower[n] = -(double)c->back[i] - wider;
     }
@@ -147,12 +147,12 @@ struct line_spread ictusi_error_lines_spread(const struct error_lines *lines, do
     int at = 0;
     lines_all(lines, shrink, &sides[at]);
     for (size_t i = 0; i < hulls->upper_count; i++, at = !at) {
-        const double s = lines->bounds.t[hulls->upper[i]];
+        const double s = lines->bounds.upper_t[hulls->upper[i]];
         polygon_clip(&sides[at], 1 - s, s, lines->bounds.upper[hulls->upper[i]] - shrink,
                      &sides[!at]);
     }
     for (size_t i = 0; i < hulls->lower_count; i++, at = !at) {
-        const double s = lines->bounds.t[hulls->lower[i]];
+        const double s = lines->bounds.lower_t[hulls->lower[i]];
         polygon_clip(&sides[at], s - 1, -s, -lines->bounds.lower[hulls->lower[i]] - shrink,
                      &sides[!at]);
     }

@@ -66,6 +66,31 @@ static void recovers_line_and_bounds_it(void)
     }
 }
 
+/* A request that waits for a server whose clock drifts is no proof against the true line. */
+static void a_wait_breaks_no_bound(void)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 11, 0);
+    for (int k = 0; k < 40; k++) {
+        const struct world w = {origins[k % 4], 5000, (k % 10 - 4.5) * 40e-6, 300.0, 0.0};
+        struct stamp stamps[COUNT];
+        struct line line;
+        struct line_error error;
+        simulate(&rng, &w, stamps, COUNT);
+        const size_t waits = (size_t)k * 7 % COUNT;
+        const double wait = 2e6 * (1 + k);
+        for (size_t i = waits; i < COUNT; i++) {
+            stamps[i].received += (int64_t)wait;
+            stamps[i].remote += (int64_t)nearbyint(wait + w.drift * wait);
+            stamps[i].sent += i > waits ? (int64_t)wait : 0;
+        }
+        REQUIRE(!ictusi_adaptive_fit(stamps, COUNT, NULL, &line, &error, NULL));
+        CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 8.0);
+        CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
+        CHECK(error.bound_ns < 4000.0);
+    }
+}
+
 static void works_from_one_exchange_up(void)
 {
     struct rng rng;
@@ -249,6 +274,7 @@ static void bad_stamps_are_told(void)
 int main(void)
 {
     recovers_line_and_bounds_it();
+    a_wait_breaks_no_bound();
     works_from_one_exchange_up();
     exact_without_jitter();
     envelope_range_contains_every_fitting_line();

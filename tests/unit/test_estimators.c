@@ -30,10 +30,12 @@ static void bounds_are_by_hand(void)
     s[2].received = far + 11;
     REQUIRE(!ictusi_bounds_create(s, 3, &b));
     CHECK(b.n == 3 && b.anchor == far + 5 && b.base == 7 - (far + 5));
-    static const double t[] = {-905e-9, -901.5e-9, 0.5e-9}, upper[] = {901.0, 903.0, 5.0},
-                        lower[] = {901.0, 896.0, -6.0};
+    static const double sent[] = {-905e-9, -905e-9, -5e-9}, upper[] = {901.0, 903.0, 5.0},
+                        received[] = {-905e-9, -898e-9, 6e-9}, lower[] = {901.0, 896.0, -6.0};
     for (int i = 0; i < 3; i++) {
-        CHECK_NEAR(b.t[i], t[i], 1e-15);
+        CHECK_NEAR(b.upper_t[i], sent[i], 1e-15);
+        CHECK_NEAR(b.lower_t[i], received[i], 1e-15);
+        CHECK_NEAR(bounds_middle(&b, (size_t)i), (sent[i] + received[i]) / 2.0, 1e-15);
         CHECK(b.upper[i] == upper[i] && b.lower[i] == lower[i]);
     }
     ictusi_bounds_free(&b);
@@ -50,8 +52,8 @@ static double line_outside(const struct bounds *b, double slope_max, double at_z
 {
     double outside = fabs(slope) - slope_max;
     for (size_t i = 0; i < b->n; i++) {
-        const double value = at_zero + slope * b->t[i];
-        outside = fmax(outside, fmax(value - b->upper[i], b->lower[i] - value));
+        outside = fmax(outside, at_zero + slope * b->upper_t[i] - b->upper[i]);
+        outside = fmax(outside, b->lower[i] - at_zero - slope * b->lower_t[i]);
     }
     return outside;
 }
@@ -65,9 +67,10 @@ static bool range_by_force(const struct bounds *b, double slope_max, double t, d
     *high = -INFINITY;
     for (size_t i = 0; i < 2 * b->n; i++) {
         for (size_t j = 0; j <= 2 * b->n; j++) {
-            const double x = b->t[i / 2], y = (i % 2 ? b->upper : b->lower)[i / 2];
+            const double x = (i % 2 ? b->upper_t : b->lower_t)[i / 2];
+            const double y = (i % 2 ? b->upper : b->lower)[i / 2];
             const bool free_end = j == 2 * b->n;
-            const double run = free_end ? 1.0 : b->t[j / 2] - x;
+            const double run = free_end ? 1.0 : (j % 2 ? b->upper_t : b->lower_t)[j / 2] - x;
             for (int way = -1; way <= 1 && (run != 0.0); way += 2) {
                 const double slope =
                     free_end ? way * slope_max : ((j % 2 ? b->upper : b->lower)[j / 2] - y) / run;
@@ -87,15 +90,21 @@ static void hulls_are_those_of_brute_force(void)
     int possible = 0;
     ictusi_random_seed(&rng, 31, 0);
     for (int trial = 0; trial < 300; trial++) {
-        double t[FEW], upper[FEW], lower[FEW], margin = 0.0, low, high, least, most;
-        struct bounds b = {.n = 1 + (size_t)trial % FEW, .t = t, .upper = upper, .lower = lower};
+        double sent[FEW], received[FEW], upper[FEW], lower[FEW];
+        double margin = 0.0, low, high, least, most;
+        struct bounds b = {.n = 1 + (size_t)trial % FEW,
+                           .upper_t = sent,
+                           .lower_t = received,
+                           .upper = upper,
+                           .lower = lower};
         struct envelope e;
         const double slope_max = trial % 3 ? 40.0 : 4.0,
                      at = 4.0 * ictusi_random_uniform(&rng) - 3.0;
         for (size_t i = 0; i < b.n; i++) {
-            t[i] = 0.3 * (double)i - 2.0 + 0.2 * ictusi_random_uniform(&rng);
-            upper[i] = 8.0 * t[i] + 12.0 * ictusi_random_uniform(&rng);
-            lower[i] = 8.0 * t[i] - 12.0 * ictusi_random_uniform(&rng);
+            sent[i] = 0.3 * (double)i - 2.0 + 0.2 * ictusi_random_uniform(&rng);
+            received[i] = sent[i] + 0.1 * ictusi_random_uniform(&rng);
+            upper[i] = 8.0 * sent[i] + 12.0 * ictusi_random_uniform(&rng);
+            lower[i] = 8.0 * received[i] - 12.0 * ictusi_random_uniform(&rng);
         }
         REQUIRE(!ictusi_envelope_reserve(b.n, &e));
         ictusi_envelope_build(&b, &e);
@@ -114,8 +123,8 @@ static void hulls_are_those_of_brute_force(void)
         for (double slope = -slope_max; slope <= slope_max; slope += slope_max / 50.0) {
             double top = INFINITY, bottom = -INFINITY;
             for (size_t i = 0; i < b.n; i++) {
-                top = fmin(top, upper[i] - slope * t[i]);
-                bottom = fmax(bottom, lower[i] - slope * t[i]);
+                top = fmin(top, upper[i] - slope * sent[i]);
+                bottom = fmax(bottom, lower[i] - slope * received[i]);
             }
             CHECK(top - bottom <= margin + 1e-6);
         }
@@ -276,12 +285,12 @@ static void choices_are_those_of_the_rule(void)
         const size_t rank = best ? (size_t)pow(4.0, (double)best + 1.0) : 1;
         double sum = 0.0, count = 0.0;
         for (size_t i = 0; i < n; i++) {
-            const double t =
-                (double)(s[i].sent + s[i].received - s[n - 1].sent - s[n - 1].received) / 2e9;
-            const double hits = delay_counts(delays[0][i], limits[0], sorted[0][rank - 1]) +
-                                delay_counts(delays[1][i], limits[1], sorted[1][rank - 1]);
-            sum += hits * t;
-            count += hits;
+            const int64_t anchor = (s[n - 1].sent + s[n - 1].received) / 2;
+            const double above = delay_counts(delays[0][i], limits[0], sorted[0][rank - 1]);
+            const double below = delay_counts(delays[1][i], limits[1], sorted[1][rank - 1]);
+            sum += above * (double)(s[i].sent - anchor) * 1e-9;
+            sum += below * (double)(s[i].received - anchor) * 1e-9;
+            count += above + below;
         }
         const double centre = sum / count;
         REQUIRE(!ictusi_adaptive_fit(s, n, &known, &line, &error, NULL));
@@ -304,12 +313,13 @@ static double slope_weighted(const struct bounds *b)
     double rtts[MANY], sum[4] = {0.0}, t_mean = 0.0;
     for (size_t i = 0; i < b->n; i++) {
         rtts[i] = b->upper[i] - b->lower[i];
-        t_mean += b->t[i] / (double)b->n;
+        t_mean += bounds_middle(b, i) / (double)b->n;
     }
     ictusi_stats_sort(rtts, b->n);
     for (size_t i = 0; i < b->n; i++) {
         const double z = (b->upper[i] - b->lower[i] - rtts[0]) / (rtts[b->n / 10] - rtts[0] + 1.0);
-        const double w = exp(-z * z), t = b->t[i] - t_mean, y = (b->upper[i] + b->lower[i]) / 2.0;
+        const double w = exp(-z * z), t = bounds_middle(b, i) - t_mean;
+        const double y = (b->upper[i] + b->lower[i]) / 2.0;
         sum[0] += w;
         sum[1] += w * t;
         sum[2] += w * y;
@@ -318,7 +328,7 @@ static double slope_weighted(const struct bounds *b)
     double above = 0.0;
     for (size_t i = 0; i < b->n; i++) {
         const double z = (b->upper[i] - b->lower[i] - rtts[0]) / (rtts[b->n / 10] - rtts[0] + 1.0);
-        const double t = b->t[i] - t_mean - sum[1] / sum[0];
+        const double t = bounds_middle(b, i) - t_mean - sum[1] / sum[0];
         above += exp(-z * z) * t * ((b->upper[i] + b->lower[i]) / 2.0 - sum[2] / sum[0]);
     }
     return above / (sum[3] - sum[1] * sum[1] / sum[0]);
@@ -336,8 +346,9 @@ static double slope_of_blocks(const struct bounds *b, size_t block)
                 top = fmin(top, b->upper[i]);
                 bottom = fmax(bottom, b->lower[i]);
             }
-            const double t = (b->t[k * size] + b->t[(k + 1) * size - 1]) / 2.0,
-                         y = (top + bottom) / 2.0;
+            const double t =
+                (bounds_middle(b, k * size) + bounds_middle(b, (k + 1) * size - 1)) / 2.0;
+            const double y = (top + bottom) / 2.0;
             if (pass) {
                 sum[2] += (t - sum[0]) * (y - sum[1]);
                 sum[3] += (t - sum[0]) * (t - sum[0]);
@@ -367,6 +378,12 @@ static double slope_by(enum adaptive_choice which, const struct bounds *b)
     return slope;
 }
 
+/* The delay of one direction relative to a line through 0. */
+static double bounds_delay(const struct bounds *b, size_t i, int side, double slope)
+{
+    return side ? slope * b->lower_t[i] - b->lower[i] : b->upper[i] - slope * b->upper_t[i];
+}
+
 /* The power with which the error of a minimum falls: Hill's, of the lowest tenth of the delays. */
 static double power_of_tail(const struct bounds *b, double slope)
 {
@@ -375,7 +392,7 @@ static double power_of_tail(const struct bounds *b, double slope)
     for (int side = 0; side < 2; side++) {
         double delays[MANY], sum = 0.0, count = 0.0;
         for (size_t i = 0; i < b->n; i++) {
-            delays[i] = side ? slope * b->t[i] - b->lower[i] : b->upper[i] - slope * b->t[i];
+            delays[i] = bounds_delay(b, i, side, slope);
         }
         ictusi_stats_sort(delays, b->n);
         for (size_t i = 1; i < k - 1; i++) {
@@ -397,8 +414,7 @@ static void bounds_guard(const struct bounds *all, struct bounds *b)
     for (int side = 0; side < 2; side++) {
         double delays[MANY], sorted[MANY];
         for (size_t i = 0; i < b->n; i++) {
-            sorted[i] = delays[i] =
-                side ? slope * all->t[i] - all->lower[i] : all->upper[i] - slope * all->t[i];
+            sorted[i] = delays[i] = bounds_delay(all, i, side, slope);
         }
         ictusi_stats_sort(sorted, b->n);
         const double least = sorted[0], away = sorted[b->n - 1] - least;

@@ -471,8 +471,39 @@ static void drift_does_not_choose_the_exchange(void)
     }
 }
 
+/*
+ * The first request waits until the server comes from an earlier round, for longer than all other
+ * exchanges take together. Clocks that drift do so in the meantime, too: the reply's bound is one
+ * of the end of the wait.
+ */
+static void a_wait_for_the_server_moves_no_offset(void)
+{
+    enum { MOST = 300 };
+    static const double ahead_ns = 7e12;
+    for (int i = 0; i < 7 * 4; i++) {
+        const double drift = 100e3 * (i % 7 - 3);
+        const int count = i / 7 % 2 ? MOST : 100; /* with and without the adaptive estimator */
+        const bool to_server = i / 14;
+        const struct adaptive_slope slope = {.ns_per_s = drift, .variance = 100.0};
+        struct stamp stamps[MOST];
+        struct mesh_edge edge = {.server = 1};
+        int64_t sent = 1000000;
+        for (int k = 0; k < count; k++) {
+            const int64_t wait_ns = k == 3 ? 40000000 : 0;
+            const int64_t there_ns = 60000 + k % 7 + (to_server ? wait_ns : 0);
+            const int64_t back_ns = 60000 + k % 5 + (to_server ? 0 : wait_ns);
+            stamps[k] = drifting_exchange(sent, there_ns, back_ns, ahead_ns, drift);
+            sent = stamps[k].received + 100;
+        }
+        REQUIRE(!ictusi_mesh_burst(stamps, (size_t)count, MESH_PAIR_AUTO, &slope, &edge));
+        const double truth = drift * (double)edge.at * 1e-9;
+        CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, truth, 10.0);
+    }
+}
+
 int main(void)
 {
+    a_wait_for_the_server_moves_no_offset();
     clocks_at_both_limits_are_followed();
     drift_does_not_choose_the_exchange();
     noisy_nodes_know_it();
