@@ -202,6 +202,21 @@ static void threads_have_clocks(void)
     ictusi_histories_free(&h);
 }
 
+/* A single thread, too. */
+static void one_thread_has_a_clock(void)
+{
+    struct scene s;
+    struct histories h;
+    scene_open(&s);
+    s.process_of[7] = 6;
+    s.unit_of[7] = NODES;
+    s.session.unit_count = NODES + 1;
+    s.session.thread_units = 1;
+    REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
+    CHECK(h.clock_count == NODES + 1 && h.clock_of[7] == NODES && h.home[NODES] == 3);
+    ictusi_histories_free(&h);
+}
+
 /* One clock has no error, and the error of an unknown one may be anything. */
 static void other_sources(void)
 {
@@ -350,6 +365,7 @@ int main(void)
     archive_tells();
     clocks_are_told_apart();
     threads_have_clocks();
+    one_thread_has_a_clock();
     other_sources();
     lines_between_knots();
     return check_result();

@@ -194,6 +194,22 @@ static void test_timeline_ends(void)
     ictusi_timeline_free(&t);
 }
 
+/* What 200 ppm and both bounds explain is no jump: 400.5 us after two seconds. */
+static void test_timeline_drift_is_no_step(void)
+{
+    for (int k = 0; k < 4; k++) {
+        const int64_t off = (k % 2 ? 400600 : 400400) * (k / 2 ? -1 : 1);
+        struct timeline_point *points = calloc(2, sizeof(*points));
+        REQUIRE(points);
+        points[0] = (struct timeline_point){.local = 0, .global = 0, .bound_ns = 300};
+        points[1] = (struct timeline_point){
+            .local = 2000000000, .global = 2000000000 + off, .bound_ns = 200};
+        struct timeline t = ictusi_timeline_make(points, 2);
+        CHECK_NEAR(t.jump_ns, k % 2 ? 400600.0 : 0.0, 1e-3);
+        ictusi_timeline_free(&t);
+    }
+}
+
 /* A clock that jumps between two synchronisations: its times show it. */
 static void test_timeline_step(void)
 {
@@ -361,6 +377,7 @@ int main(void)
     test_timeline();
     test_timeline_exact();
     test_timeline_ends();
+    test_timeline_drift_is_no_step();
     test_timeline_step();
     test_timeline_smooth();
     test_scale();
