@@ -39,7 +39,7 @@ static uint64_t part_group(const struct layout *layout, uint32_t location)
 
 /*
  * Find where blocks may begin: after a location if no group that has begun continues later. reach
- * is the last location of all groups that have begun.
+ * is the last location of all groups that have begun. The end counts as a border.
  */
 static bool *part_borders(const struct layout *layout)
 {
@@ -61,6 +61,7 @@ static bool *part_borders(const struct layout *layout)
         reach = own > reach ? own : reach;
     }
     free(last);
+    border[n] = true;
     return border;
 }
 
@@ -77,31 +78,33 @@ static uint64_t distance_of(uint64_t a, uint64_t b)
  */
 static int parts_cut(const struct layout *layout, struct part *parts, int most)
 {
+    const uint32_t n = (uint32_t)layout->location_count;
     bool *border = part_borders(layout);
     uint64_t total = 0;
     uint64_t before = 0;   /* events of the locations before i */
     uint64_t previous = 0; /* the same, before the last border */
     uint32_t last = 0;     /* the last border, if no block begins there */
     int count = 1;
-    for (uint64_t i = 0; i < layout->location_count; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         total += layout->locations[i].events;
     }
-    for (uint32_t i = 0; i < layout->location_count && border && count < most; i++) {
+    for (uint32_t i = 1; i <= n && border && count < most; i++) {
+        before += layout->locations[i - 1].events;
         const uint64_t wanted = total / (uint64_t)most * (uint64_t)count;
         if (border[i] && before >= wanted) {
             const bool earlier = last > parts[count - 1].from &&
                                  distance_of(previous, wanted) < distance_of(before, wanted);
-            parts[count++].from = earlier ? last : i;
+            parts[count].from = earlier ? last : i;
+            count += earlier || i < n;
         }
         if (border[i]) {
             last = i;
             previous = before;
         }
-        before += layout->locations[i].events;
     }
     free(border);
     for (int k = 0; k < count; k++) {
-        parts[k].to = k + 1 < count ? parts[k + 1].from : (uint32_t)layout->location_count;
+        parts[k].to = k + 1 < count ? parts[k + 1].from : n;
     }
     return count;
 }

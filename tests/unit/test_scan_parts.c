@@ -5,9 +5,10 @@
  * [ARCHIVE...]; without an argument, an archive is made here.
  */
 #include "../check.h"
+#include "written_archive.h"
 
-#include "archive/flush.h"
 #include "archive/trace_open.h"
+#include "core/random.h"
 #include "correct/session.h"
 #include "waits/follow.h"
 
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 enum { RANKS = 5, THREADED = 2, LOCATIONS = RANKS + 1, STEPS = 60 }; /* rank 2 has two threads */
+enum { MOST = 8 }; /* threads, and locations of which nothing but their events matters */
 enum { WORLD, ODD, TEAM, COMMS };
 enum { MAIN, SEND, RECV, WAIT, COLL, BARRIER, LOCK, REGIONS };
 static const uint64_t location_of[RANKS] = {0, 1, 2, 4, 5};
@@ -94,6 +96,20 @@ static void put_collective(struct made *m, uint32_t step)
     }
 }
 
+/* All begin a collective and complete it in another call. */
+static void put_nonblocking(struct made *m)
+{
+    for (uint32_t r = 0; r < RANKS; r++) {
+        PUT(location_of[r], Enter, COLL);
+        PUT(location_of[r], NonBlockingCollectiveRequest, ++m->requests);
+        PUT(location_of[r], Leave, COLL);
+        PUT(location_of[r], Enter, WAIT);
+        PUT(location_of[r], NonBlockingCollectiveComplete, OTF2_COLLECTIVE_OP_ALLGATHER, WORLD,
+            OTF2_UNDEFINED_UINT32, 8, 8, m->requests);
+        PUT(location_of[r], Leave, WAIT);
+    }
+}
+
 /* A team of two threads synchronises, and shares a lock. */
 static void put_team(struct made *m)
 {
@@ -132,6 +148,7 @@ static void put_events(struct made *m)
             PUT(location_of[RANKS - 1], MeasurementOnOff, OTF2_MEASUREMENT_ON);
         }
     }
+    put_nonblocking(m);
 }
 
 static void write_group(OTF2_GlobalDefWriter *d, uint32_t self, OTF2_GroupType type,
@@ -215,6 +232,28 @@ static void write_archive(const char *path)
     OTF2_Archive_Close(m.archive);
 }
 
+/* What the tap is told, besides what it makes of it. */
+static struct {
+    const struct scan_tap_ops *ops;
+    uint64_t nonblocking; /* collectives that ended */
+    int blocks;
+    uint32_t from[MOST];
+} told;
+
+static int told_collective(struct scan_tap *tap, OTF2_TimeStamp stamp,
+                           const struct collective_call *call)
+{
+    told.nonblocking += call && call->op == OTF2_COLLECTIVE_OP_ALLGATHER;
+    return told.ops->collective_ended(tap, stamp, call);
+}
+
+static int told_block(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part)
+{
+    REQUIRE(told.blocks < MOST);
+    told.from[told.blocks++] = part->from;
+    return told.ops->join(tap, other, part);
+}
+
 /* The results of reading an archive. */
 struct reading_of {
     struct session session;
@@ -228,11 +267,19 @@ static struct reading_of *read_by(const char *path, int threads)
 {
     struct reading_of *r = calloc(1, sizeof *r);
     struct follower follower;
+    struct scan_tap_ops ops;
     REQUIRE(r);
     REQUIRE(!ictusi_session_open(&r->session, path, NULL, &r->why));
     r->session.threads = threads;
     r->session.flow.threads = threads;
     ictusi_follow_init(&follower, &r->calls, &r->paths, r->session.trace);
+    told.ops = follower.tap.ops;
+    told.nonblocking = 0;
+    told.blocks = 0;
+    ops = *told.ops;
+    ops.collective_ended = told_collective;
+    ops.join = told_block;
+    follower.tap.ops = &ops;
     REQUIRE(!ictusi_paths_init(&r->paths, r->session.trace));
     REQUIRE(!ictusi_waiting_calls_init(&r->calls, &r->session.trace->layout, &r->why));
     r->err = ictusi_session_read(&r->session, &follower.tap);
@@ -379,6 +426,92 @@ static void any_number_of_threads_reads_the_same(const char *path)
     reading_free(alone);
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Locations with so many events each, which belong to these processes. */
+static void write_shares(const char *path, uint32_t count, const uint64_t *events,
+                         const uint32_t *process_of)
+{
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
+    for (uint32_t l = 0; l < count; l++) {
+        OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, l);
+        for (uint64_t i = 0; i < events[l]; i++) {
+            made_written(OTF2_EvtWriter_Enter(writer, NULL, 1000 + i, 0));
+        }
+        OTF2_Archive_CloseEvtWriter(archive, writer);
+    }
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, 0, 100000, 0);
+    OTF2_GlobalDefWriter_WriteString(d, 0, "");
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    for (uint32_t l = 0; l < count; l++) {
+        if (process_of[l] == l) {
+            OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                    OTF2_UNDEFINED_LOCATION_GROUP);
+        }
+        OTF2_GlobalDefWriter_WriteLocation(d, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD, events[l],
+                                           process_of[l]);
+    }
+    OTF2_Archive_CloseGlobalDefWriter(archive, d);
+    OTF2_Archive_Close(archive);
+}
+
+/* Each block begins at the border that is nearest to an equal share, if any is left. */
+static void blocks_are_even(const struct layout *layout, int threads)
+{
+    const uint32_t n = (uint32_t)layout->location_count;
+    uint64_t before[MOST + 1] = {0};
+    for (uint32_t l = 0; l < n; l++) {
+        before[l + 1] = before[l] + layout->locations[l].events;
+    }
+    CHECK(told.blocks < threads);
+    for (int k = 0; k < threads - 1; k++) {
+        const uint64_t share = before[n] / (uint64_t)threads * (uint64_t)(k + 1);
+        const uint32_t from = k < told.blocks ? told.from[k] : n;
+        CHECK(k >= told.blocks || from < n);
+        for (uint32_t l = k > 0 ? told.from[k - 1] + 1 : 1; l < n; l++) {
+            const bool divides = layout->locations[l].process != layout->locations[l - 1].process;
+            CHECK(!divides || distance(before[l], share) >= distance(before[from], share));
+            CHECK(divides || from != l);
+        }
+        if (from == n) {
+            break;
+        }
+        CHECK(k == 0 || from > told.from[k - 1]);
+    }
+}
+
+/* Threads read equal shares of the events, as far as processes cannot be divided. */
+static void shares_are_even(void)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 5, 0);
+    for (int i = 0; i < CHECK_TRIALS(20); i++) {
+        char path[200];
+        const uint32_t count = 2 + (uint32_t)ictusi_random_below(&rng, MOST - 1);
+        uint64_t events[MOST];
+        uint32_t process_of[MOST];
+        for (uint32_t l = 0; l < count; l++) {
+            const bool joins = l > 0 && ictusi_random_below(&rng, 3) == 0;
+            events[l] = i % 3 == 0 ? 20 : 1 + ictusi_random_below(&rng, i % 3 == 1 ? 60 : 400);
+            process_of[l] = joins ? process_of[l - 1] : l;
+        }
+        (void)snprintf(path, sizeof path, "%s/shares%d", root, i);
+        write_shares(path, count, events, process_of);
+        (void)snprintf(path, sizeof path, "%s/shares%d/traces.otf2", root, i);
+        for (int threads = 2; threads <= MOST / 2; threads++) {
+            struct reading_of *r = read_by(path, threads);
+            CHECK(!r->err);
+            blocks_are_even(&r->session.trace->layout, threads);
+            reading_free(r);
+        }
+    }
+}
+
 /* The last bytes of a location's events are missing. */
 static void damage_is_said_alike(const char *path)
 {
@@ -417,6 +550,7 @@ int main(int argc, char **argv)
     struct reading_of *alone = read_by(path, 1);
     CHECK(!alone->err && alone->session.graph.messages > RANKS && alone->session.counts.cancelled);
     CHECK(alone->session.graph.collectives > 10 && alone->session.graph.thread_pairs > 100);
+    CHECK(told.nonblocking == RANKS);
     /* Recording was off once, at the last rank, after its first point. */
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         const struct gaps *gaps = &alone->session.history.matching.stretches.gaps[l];
@@ -424,6 +558,7 @@ int main(int argc, char **argv)
     }
     reading_free(alone);
     any_number_of_threads_reads_the_same(path);
+    shares_are_even();
     damage_is_said_alike(path);
     (void)nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return check_result();
