@@ -249,7 +249,7 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
                          const void **next, int *through)
 {
     const void *functions[STACK_MAX];
-    const void *candidates[KINDS_MAX];
+    const void *candidates[KINDS_MAX] = {NULL};
     int votes[KINDS_MAX] = {0};
     int known = 0;
     size_t depth = 0;
@@ -276,8 +276,8 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
     for (int k = 1; k < known; k++) {
         most = votes[k] > votes[most] ? k : most;
     }
-    *next = known > 0 ? candidates[most] : NULL;
-    return known > 0 ? votes[most] : 0;
+    *next = candidates[most];
+    return votes[most];
 }
 
 /* Grow the trunk by one function at a time, from the call of MPI inwards, as long as a large

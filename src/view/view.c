@@ -167,7 +167,6 @@ static int view_track(struct view *v, uint32_t track, const OTF2_EvtReaderCallba
         OTF2_Reader_GetEvtReader(trace->reader, trace->layout.locations[track].ref);
     v->track = track;
     v->depth = 0;
-    v->since = 0;
     if (!reader) {
         return ICTUS_OK;
     }

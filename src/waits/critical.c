@@ -162,30 +162,38 @@ static int critical_by_share(const void *a, const void *b)
 }
 
 /*
- * Repeat the walk under every history to find the share of each location. Shares are relative to
- * each history's own length, because its errors move the ends of all segments.
+ * Repeat the walk under one history. Shares are relative to its own length, because its errors move
+ * the ends of all segments.
  */
+static int walk_lane(struct walk *w, uint64_t locations, double *lanes, struct ictus_why *why)
+{
+    double length = 0;
+    memset(w->spent, 0, locations * sizeof *w->spent);
+    const int err = walk_back(w, why);
+    for (uint64_t l = 0; l < locations; l++) {
+        /* A history that moves both ends of a segment may place its end before its beginning. */
+        w->spent[l] = w->spent[l] > 0 ? w->spent[l] : 0;
+        length += (double)w->spent[l];
+    }
+    for (uint64_t l = 0; l < locations; l++) {
+        lanes[l * LANES] = length > 0 ? (double)w->spent[l] / length : 0;
+    }
+    return err;
+}
+
+/* Repeat the walk under every history to find the share of each location. */
 static int walk_lanes(struct critical *c, const struct times *times, struct ictus_why *why)
 {
     const uint64_t n = times->analysis->session.trace->layout.location_count;
-    int64_t *spent = calloc((n + 1) * LANES, sizeof *spent);
-    int err = spent ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    int64_t *spent = calloc(n + 1, sizeof *spent);
+    double *lanes = calloc((n + 1) * LANES, sizeof *lanes); /* of a location after another */
+    int err = spent && lanes ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (int lane = 0; lane < LANES && !err; lane++) {
-        struct walk w = {times, c, lane, spent + (size_t)lane * n, 0};
-        err = walk_back(&w, why);
-    }
-    double lengths[LANES] = {0};
-    for (uint64_t i = 0; i < n * LANES && !err; i++) {
-        /* A history that moves both ends of a segment may place its end before its beginning. */
-        spent[i] = spent[i] > 0 ? spent[i] : 0;
-        lengths[i / n] += (double)spent[i];
+        struct walk w = {times, c, lane, spent, 0};
+        err = walk_lane(&w, n, lanes + lane, why);
     }
     for (uint64_t l = 0; l < n && !err; l++) {
-        double shares[LANES];
-        for (int lane = 0; lane < LANES; lane++) {
-            const double own = (double)spent[(size_t)lane * n + l];
-            shares[lane] = lengths[lane] > 0 ? own / lengths[lane] : 0;
-        }
+        double *shares = lanes + l * LANES;
         qsort(shares, LANES, sizeof *shares, critical_by_share);
         /*
          * Drop one value at either end: (80 + 1 - 4) / (80 + 1) = 95 % of shares are expected
@@ -195,6 +203,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
         c->high[l] = shares[LANES - 2];
     }
     free(spent);
+    free(lanes);
     return err;
 }
 

@@ -111,8 +111,8 @@ static int clocks_find(struct histories *h, const struct session *s)
     if (!h->clock_of || !h->clocks || !h->home) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint32_t c = 0; c < h->clock_count; c++) {
-        h->home[c] = c;
+    for (uint32_t clock = 0; clock < h->clock_count; clock++) {
+        h->home[clock] = clock;
     }
     for (uint32_t i = 0; i < trace->layout.location_count; i++) {
         const uint32_t process = s->process_of[i];

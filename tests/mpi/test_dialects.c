@@ -246,6 +246,26 @@ static void algorithms_are_told_apart(void)
     finish();
 }
 
+/* Groups are others if one process is another, whichever; the rest then prove anew, too. */
+static void groups_prove_for_themselves(void)
+{
+    const int blind = lib.blind;
+    start_mpich(OFF, 0);
+    lib.blind = -1;
+    for (int out = 0; out < 3 && check_size == 3; out++) {
+        MPI_Comm part;
+        struct ictus_ran ran;
+        MPI_Comm_split(MPI_COMM_WORLD, check_rank == out, 0, &part);
+        MPI_Comm forced = force(part, "bcast", "ring", ICTUS_OK);
+        CHECK(!ictus_selector_prove(selector, forced, 64, 4, &witness, &ran));
+        CHECK(lib.runs == (check_rank == out ? 0 : 8));
+        release(&forced);
+        PMPI_Comm_free(&part);
+    }
+    lib.blind = blind;
+    finish();
+}
+
 /*
  * An algorithm that cannot be told apart from another is not proven, however often it runs; others
  * are.
@@ -344,6 +364,7 @@ int main(int argc, char **argv)
     what_cannot_be_set_is_told();
     choices_stay_with_communicators();
     algorithms_are_told_apart();
+    groups_prove_for_themselves();
     doubts_stay();
     little_is_seen();
     the_unable_do_not_count();

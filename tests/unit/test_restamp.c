@@ -5,6 +5,7 @@
 
 #include "archive/copy.h"
 #include "archive/restamp.h"
+#include "archive/restamps.h"
 #include "archive/trace_open.h"
 
 #include <errno.h>
@@ -203,6 +204,41 @@ static void test_copies(const char *in)
     copy(in, out[3], 0, true, LOCATIONS);
     copy(in, out[4], 3, true, 2 * LOCATIONS);
     check_same(names[3], names[4]);
+}
+
+/*
+ * Of the locations, only those that have events and belong to this process are tried. The others
+ * are left to the library without opening a walk, and nothing is written.
+ */
+static void test_left_out(const char *in)
+{
+    static const bool mine[LOCATIONS] = {true, false, true};
+    static const int wanted[LOCATIONS] = {ICTUS_OK, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_UNSUPPORTED};
+    struct ictus_why why = {""};
+    struct shift shift = {.split = false};
+    struct trace *trace = NULL;
+    struct restamps restamps;
+    char stem[160];
+    REQUIRE(ictusi_archive_open(in, &trace, &why) == ICTUS_OK);
+    trace->layout.locations[UNDEFINED].events = 0;
+    const struct copy_job job = {
+        .trace = trace,
+        .mine = mine,
+        .clock = {shift_open, shift_event, shift_other, shift_close, &shift},
+        .threads = 2};
+    (void)snprintf(stem, sizeof stem, "%s/part", root);
+    REQUIRE(mkdir(stem, 0777) == 0 && !ictusi_restamps_init(&restamps, &job, stem, CHUNK));
+    ictusi_restamps_run(&restamps, 0, LOCATIONS);
+    CHECK(shift.opened == 1);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        char out[200];
+        (void)snprintf(out, sizeof out, "%s/%u.evt", stem, l);
+        CHECK(ictusi_restamps_settle(&restamps, l, false, &why) == wanted[l]);
+        CHECK((access(out, F_OK) == 0) == (wanted[l] == ICTUS_OK));
+    }
+    CHECK(shift.copied == 1 && shift.dropped == 0);
+    ictusi_restamps_fini(&restamps);
+    ictusi_archive_close(trace);
 }
 
 /* Write a location's file, cut to this length, and with a changed byte if at is not negative. */
@@ -464,6 +500,7 @@ int main(void)
     (void)snprintf(first, sizeof first, "%s/traces/0.evt", in);
     write_archive(in);
     test_copies(in);
+    test_left_out(in);
     test_damage(first);
     test_no_room(first);
     test_full_disk(first);

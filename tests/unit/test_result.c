@@ -493,8 +493,11 @@ static void test_lost_view(const char *path, bool closed_input)
     json_decref(objects);
 }
 
-/* If the disk fills up in the middle of a line, the file ends with the last complete line. */
-static void test_disk_fills(const char *path)
+/*
+ * If the disk fills up in the middle of a line, the file ends with the last complete line, and
+ * nothing after it is said to be kept.
+ */
+static void test_disk_fills(const char *path, bool closed_input)
 {
     struct captured capture;
     struct ictus_output *out = NULL;
@@ -502,25 +505,34 @@ static void test_disk_fills(const char *path)
     int skipped = -1;
     struct rlimit before;
     int failed_at = -1;
+    int kept = 0;
+    const int input = closed_input ? dup(0) : -1;
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
     const struct rlimit small = {1000, before.rlim_max};
     (void)signal(SIGXFSZ, SIG_IGN);
     capture_begin(&capture);
+    if (closed_input) {
+        (void)close(0); /* so that the file gets its descriptor */
+    }
     const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
     (void)fclose(capture.file); /* the limit applies to every file, so show nothing */
     capture.file = fopen("/dev/null", "r+");
     REQUIRE(capture.file && dup2(fileno(capture.file), 1) == 1);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
     for (int i = 0; i < 10 && !opened; i++) {
-        if (ictus_output_put(out, measurement("bcast", i, 1e-6)) && failed_at < 0) {
-            failed_at = i;
-        }
+        const int err = ictus_output_put(out, measurement("bcast", i, 1e-6));
+        kept += !err;
+        failed_at = err && failed_at < 0 ? i : failed_at;
     }
     const int closed = ictus_output_close(out);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
     capture_end(&capture);
+    if (input >= 0) {
+        REQUIRE(dup2(input, 0) == 0);
+        (void)close(input);
+    }
     CHECK(!opened && closed == ICTUS_ERR_IO);
-    CHECK(failed_at > 0 && failed_at < 10);
+    CHECK(failed_at > 0 && failed_at < 10 && kept == failed_at);
     CHECK(ictus_result_read(path, &objects, &skipped, NULL) == ICTUS_OK);
     CHECK((int)json_array_size(objects) == failed_at + 1);
     CHECK(skipped == 0);
@@ -553,7 +565,8 @@ int main(void)
     test_full_stdout();
     test_lost_view(path, false);
     test_lost_view(path, true);
-    test_disk_fills(path);
+    test_disk_fills(path, false);
+    test_disk_fills(path, true);
     (void)unlink(path);
     return check_result();
 }

@@ -32,8 +32,9 @@ static void test_numbers(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
     static const struct ictus_column time = {"time_s", "time_us", ICTUS_COLUMN_SECONDS};
-    static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, 10000.0, -12345.0,
-                                    -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20, -9.4e-4};
+    static const double ratios[] = {0.25,     0.1234,   0.12345, 12345.0, 99999.5,
+                                    10000.0,  -12345.0, -0.125,  1e5,     123456.0,
+                                    1.234e-7, -3.2e20,  -9.4e-4, 1.23456, 1.2e-4};
     static const double times[] = {1.5e-6, 0.012345678, 1.2345678, -1.2345678};
     struct captured capture;
     print_numbers(&ratio, ratios, sizeof ratios / sizeof *ratios, &capture);
@@ -50,7 +51,9 @@ static void test_numbers(void)
                             " 1e+05\n"
                             " 1e-07\n"
                             "-3e+20\n"
-                            "-9e-04\n");
+                            "-9e-04\n"
+                            " 1.235\n"
+                            "0.0001\n");
     print_numbers(&time, times, sizeof times / sizeof *times, &capture);
     CHECK_STR(capture.text, "  time_us\n"
                             "    1.500\n"

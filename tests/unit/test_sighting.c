@@ -272,6 +272,19 @@ static void names_are_matched(void)
     CHECK(!ictusi_sighting_matches(longest, "linear"));
 }
 
+/* han composes some operations of two levels; functions of others only look like that. */
+static void han_splits_three(void)
+{
+    static const char *const whole[] = {"gather",  "scatter",        "allgather", "barrier",
+                                        "reduced", "reduce_scatter", "bcas",      ""};
+    CHECK(ictusi_sighting_han_splits("bcast"));
+    CHECK(ictusi_sighting_han_splits("reduce"));
+    CHECK(ictusi_sighting_han_splits("allreduce"));
+    for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++) {
+        CHECK(!ictusi_sighting_han_splits(whole[i]));
+    }
+}
+
 /*
  * A component is known by its library's file, wherever that lies. The outermost one was called.
  * Those that only count or synchronise, and other libraries, are passed over.
@@ -359,6 +372,7 @@ int main(void)
     han_shows_what_it_calls();
     trunks_are_what_nearly_all_share();
     trunks_part();
+    han_splits_three();
     names_are_matched();
     return check_result();
 }

@@ -274,6 +274,32 @@ static void run_write(const char *path, uint64_t resolution)
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
 }
 
+/* A track of calls within calls, each a tick longer at both ends than the one within it. */
+static void nest_write(const char *path, uint64_t depth)
+{
+    OTF2_Archive *archive = written_archive_open(path, 1 << 18);
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, 0);
+    for (uint64_t i = 0; i < depth; i++) {
+        OTF2_EvtWriter_Enter(writer, NULL, ORIGIN + i, 0);
+    }
+    for (uint64_t i = 0; i < depth; i++) {
+        OTF2_EvtWriter_Leave(writer, NULL, ORIGIN + depth + i, 0);
+    }
+    OTF2_Archive_CloseEvtWriter(archive, writer);
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, ORIGIN, RUN, 0);
+    OTF2_GlobalDefWriter_WriteString(d, 0, "f");
+    OTF2_GlobalDefWriter_WriteRegion(d, 0, 0, 0, 0, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_USER,
+                                     OTF2_REGION_FLAG_NONE, 0, 0, 0);
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    OTF2_GlobalDefWriter_WriteLocationGroup(d, 0, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                            OTF2_UNDEFINED_LOCATION_GROUP);
+    OTF2_GlobalDefWriter_WriteLocation(d, 0, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 2 * depth, 0);
+    OTF2_Archive_CloseGlobalDefWriter(archive, d);
+    REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
+}
+
 static json_int_t number_of(const json_t *object, const char *name)
 {
     return json_integer_value(json_object_get(object, name));
@@ -368,6 +394,36 @@ static void tracks_are(const json_t *list)
     }
 }
 
+/* However deep calls are, each has its own length, and the profile the shortest and longest. */
+static void test_nest(void)
+{
+    static const uint64_t depths[] = {1, 2, 64, 65, 300};
+    char root[CHECK_PATH];
+    REQUIRE(mkdtemp(check_scratch(root, "nest")));
+    for (int i = 0; i < 5; i++) {
+        const uint64_t depth = depths[i];
+        char path[128];
+        json_t *t = NULL;
+        (void)snprintf(path, sizeof path, "%s/nest%d", root, i);
+        nest_write(path, depth);
+        REQUIRE(ictus_timeline_read(path, 1000, &t, NULL) == ICTUS_OK);
+        const json_t *list = json_array_get(json_object_get(t, "slices"), 0);
+        const json_t *row = json_array_get(json_object_get(t, "profile"), 0);
+        REQUIRE(json_array_size(list) == 4 * depth);
+        for (uint64_t k = 0; k < depth; k++) {
+            const json_int_t lasted = json_integer_value(json_array_get(list, 4 * k + 1));
+            CHECK(lasted == (json_int_t)(2 * (depth - k) - 1));
+            CHECK(json_integer_value(json_array_get(list, 4 * k + 3)) == (json_int_t)k);
+        }
+        CHECK(number_of(row, "count") == (json_int_t)depth);
+        CHECK_NEAR(json_real_value(json_object_get(row, "min_s")), 1e-9, 1e-15);
+        CHECK_NEAR(json_real_value(json_object_get(row, "max_s")), (double)(2 * depth - 1) * 1e-9,
+                   1e-15);
+        json_decref(t);
+    }
+    (void)nftw(root, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 /* A timeline shows in nanoseconds what was recorded in ticks, and its bins cover the whole run. */
 static void test_timeline(void)
 {
@@ -406,6 +462,7 @@ static void test_timeline(void)
             CHECK(json_integer_value(json_array_get(bin, 0)) == -1);
             CHECK(json_integer_value(json_array_get(bin, (size_t)(2 * (bins / 5)))) == 0);
             CHECK(json_integer_value(json_array_get(bin, (size_t)(2 * (bins / 5)) + 1)) == 100);
+            CHECK(json_integer_value(json_array_get(bin, (size_t)(2 * (bins * 28 / 50)))) == 1);
         }
         json_decref(t);
     }
@@ -415,6 +472,7 @@ static void test_timeline(void)
 int main(void)
 {
     test_timeline();
+    test_nest();
     test_slices();
     test_equal_slices();
     test_few_slices();

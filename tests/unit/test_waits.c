@@ -201,86 +201,6 @@ static void path_is_unbroken(const struct scene *s)
     ictusi_times_free(&times);
 }
 
-/* With both signs, 78 are -100 or 100, and two are 0. */
-static double error_of_hundred(int history)
-{
-    return history == 0 ? 0 : 100;
-}
-
-/*
- * 1 waits 40 ns for 0, by clocks that may differ by 100 ns. In half of the histories it did not
- * wait, and the path is its own from the beginning.
- */
-static void path_is_uncertain(void)
-{
-    struct scene s;
-    struct times times;
-    struct critical c;
-    scene_open(&s);
-    scene_share(&s, 1, 1000);
-    s.first[0] = 0;
-    const uint32_t cause = scene_call(&s, 0, 1000, 1010, 2);
-    scene_share(&s, 1, 490);
-    (void)scene_call(&s, 0, 1500, 1500, 0);
-    s.first[1] = 2;
-    scene_share(&s, 1, 960);
-    const uint32_t call = scene_call(&s, 1, 960, 1200, 3);
-    scene_share(&s, 1, 800);
-    (void)scene_call(&s, 1, 2000, 2000, 0);
-    s.first[2] = s.first[3] = s.first[4] = 4;
-    scene_wait(&s, call, cause, WAIT_LATE_SENDER);
-    scene_errs(&s, 0, 0, NULL);
-    scene_errs(&s, 1, 100, error_of_hundred);
-    scene_times(&s, &times);
-    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
-    CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
-    CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
-    /*
-     * Without the wait, all of the path is on 1; with a wait of 140 ns, the path changes over at
-     * 1100.
-     */
-    CHECK_NEAR(c.low[0], 0, 1e-12);
-    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
-    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
-    CHECK_NEAR(c.high[1], 1, 1e-12);
-    ictusi_critical_free(&c);
-    ictusi_times_free(&times);
-    scene_close(&s);
-}
-
-/*
- * By uncertain clocks, 1 returns from its wait 40 ns before 0 arrives. Where the path changes over,
- * these 40 ns of 0 are not part of it.
- */
-static void path_ends_when_it_came(void)
-{
-    struct scene s;
-    struct times times;
-    struct critical c;
-    scene_open(&s);
-    s.first[0] = 0;
-    scene_share(&s, 1, 970);
-    (void)scene_call(&s, 0, 970, 985, 4);
-    scene_share(&s, 1, 15);
-    const uint32_t cause = scene_call(&s, 0, 1000, 1010, 2);
-    scene_share(&s, 1, 490);
-    (void)scene_call(&s, 0, 1500, 1500, 0);
-    s.first[1] = 3;
-    scene_share(&s, 1, 900);
-    const uint32_t call = scene_call(&s, 1, 900, 960, 3);
-    scene_share(&s, 1, 1040);
-    (void)scene_call(&s, 1, 2000, 2000, 0);
-    s.first[2] = s.first[3] = s.first[4] = 5;
-    scene_wait(&s, call, cause, WAIT_LATE_SENDER);
-    scene_times(&s, &times);
-    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
-    CHECK(c.length == 2000 && c.by_location[0] == 960 && c.by_location[1] == 1040);
-    CHECK(c.by_path.ticks[1] == 2000 && c.by_path.ticks[4] == 0 && c.by_path.ticks[3] == 0);
-    ictusi_critical_free(&c);
-    ictusi_times_free(&times);
-    scene_close(&s);
-}
-
 static double error_drawn(int history)
 {
     struct rng rng;
@@ -573,8 +493,6 @@ int main(void)
     path_is_unbroken(&s);
     sums_follow_histories(&s);
     scene_close(&s);
-    path_is_uncertain();
-    path_ends_when_it_came();
     waits_have_their_clocks_rate();
     each_history_is_heard();
     scans_wait_for_the_last_before();

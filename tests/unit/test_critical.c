@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The critical path and its intervals, on few calls made by hand. */
+#include "../check.h"
+
+#include "wait_scene.h"
+#include "waits/critical.h"
+
+#include <stdlib.h>
+
+/* With both signs, 78 are -100 or 100, and two are 0. */
+static double error_of_hundred(int history)
+{
+    return history == 0 ? 0 : 100;
+}
+
+/* 1 waits 40 ns for 0, and goes on for longer than 0. */
+static void scene_of_wait(struct scene *s)
+{
+    scene_share(s, 1, 1000);
+    s->first[0] = 0;
+    const uint32_t cause = scene_call(s, 0, 1000, 1010, 2);
+    scene_share(s, 1, 490);
+    (void)scene_call(s, 0, 1500, 1500, 0);
+    s->first[1] = 2;
+    scene_share(s, 1, 960);
+    const uint32_t call = scene_call(s, 1, 960, 1200, 3);
+    scene_share(s, 1, 800);
+    (void)scene_call(s, 1, 2000, 2000, 0);
+    s->first[2] = s->first[3] = s->first[4] = 4;
+    scene_wait(s, call, cause, WAIT_LATE_SENDER);
+}
+
+/*
+ * By clocks that may differ by 100 ns, it did not wait in half of the histories, and the path is
+ * its own from the beginning.
+ */
+static void path_is_uncertain(void)
+{
+    struct scene s;
+    struct times times;
+    struct critical c;
+    scene_open(&s);
+    scene_of_wait(&s);
+    scene_errs(&s, 0, 0, NULL);
+    scene_errs(&s, 1, 100, error_of_hundred);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
+    CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
+    /*
+     * Without the wait, all of the path is on 1; with a wait of 140 ns, the path changes over at
+     * 1100.
+     */
+    CHECK_NEAR(c.low[0], 0, 1e-12);
+    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
+    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
+    CHECK_NEAR(c.high[1], 1, 1e-12);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+/* Of 80 signed histories, two are -100 and two 100. */
+static double error_of_few(int history)
+{
+    return history < 2 ? -100 : 0;
+}
+
+/*
+ * The same with two histories that differ from the others. Only the most extreme one at either end
+ * is left out of the interval, so the second of each two is its end.
+ */
+static void few_histories_count(void)
+{
+    struct scene s;
+    struct times times;
+    struct critical c;
+    scene_open(&s);
+    scene_of_wait(&s);
+    scene_errs(&s, 0, 0, NULL);
+    scene_errs(&s, 1, 100, error_of_few);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK_NEAR(c.low[0], 0, 1e-12);
+    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
+    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
+    CHECK_NEAR(c.high[1], 1, 1e-12);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+/* The shortest run of all is on the path as a whole, and one without length has no shares. */
+static void shortest_path_is_shared(void)
+{
+    for (int i = 0; i < 4; i++) {
+        const int64_t ticks = i % 2;
+        struct scene s;
+        struct times times;
+        struct critical c;
+        scene_open(&s);
+        s.first[0] = 0;
+        s.begin[0] = 1000;
+        s.begin[1] = 1000;
+        (void)scene_call(&s, 0, 1000, 1000, 0);
+        s.first[1] = 1;
+        scene_share(&s, 1, ticks);
+        (void)scene_call(&s, 1, 1000 + ticks, 1000 + ticks, 0);
+        s.first[2] = s.first[3] = s.first[4] = 2;
+        if (i < 2) { /* else by one clock */
+            scene_errs(&s, 0, 0, NULL);
+            scene_errs(&s, 1, 100, error_of_few);
+        }
+        scene_times(&s, &times);
+        REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+        CHECK(c.length == ticks);
+        for (uint32_t l = 0; l < 2; l++) {
+            CHECK_NEAR(c.low[l], l == 1 ? (double)ticks : 0, 0);
+            CHECK_NEAR(c.high[l], l == 1 ? (double)ticks : 0, 0);
+        }
+        ictusi_critical_free(&c);
+        ictusi_times_free(&times);
+        scene_close(&s);
+    }
+}
+
+/*
+ * By uncertain clocks, 1 returns from its wait 40 ns before 0 arrives. Where the path changes over,
+ * these 40 ns of 0 are not part of it.
+ */
+static void path_ends_when_it_came(void)
+{
+    struct scene s;
+    struct times times;
+    struct critical c;
+    scene_open(&s);
+    s.first[0] = 0;
+    scene_share(&s, 1, 970);
+    (void)scene_call(&s, 0, 970, 985, 4);
+    scene_share(&s, 1, 15);
+    const uint32_t cause = scene_call(&s, 0, 1000, 1010, 2);
+    scene_share(&s, 1, 490);
+    (void)scene_call(&s, 0, 1500, 1500, 0);
+    s.first[1] = 3;
+    scene_share(&s, 1, 900);
+    const uint32_t call = scene_call(&s, 1, 900, 960, 3);
+    scene_share(&s, 1, 1040);
+    (void)scene_call(&s, 1, 2000, 2000, 0);
+    s.first[2] = s.first[3] = s.first[4] = 5;
+    scene_wait(&s, call, cause, WAIT_LATE_SENDER);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK(c.length == 2000 && c.by_location[0] == 960 && c.by_location[1] == 1040);
+    CHECK(c.by_path.ticks[1] == 2000 && c.by_path.ticks[4] == 0 && c.by_path.ticks[3] == 0);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+int main(void)
+{
+    path_is_uncertain();
+    few_histories_count();
+    shortest_path_is_shared();
+    path_ends_when_it_came();
+    return check_result();
+}
