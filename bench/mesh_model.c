@@ -186,7 +186,7 @@ static void run_hca3(const struct setup *given, struct outcome *out)
 static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const struct pairing *m)
 {
     struct stamp stamps[MESH_TRIAL_EXCHANGES];
-    struct mesh_trial trial = {.rtt_ns = INFINITY};
+    struct mesh_trial trial = {.rtt_ns = INFINITY, .excess_ns = INFINITY};
     double logs = 0.0;
     int bursts = 0;
     for (int i = 0; i < s->world.size; i++) {
@@ -202,6 +202,8 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
                 exchange_s += seen.exchange_s;
                 logs += log(seen.scatter_ns + 1.0);
                 trial.rtt_ns = fmin(trial.rtt_ns, seen.rtt_ns);
+                trial.excess_ns =
+                    i == 0 || peer == 0 ? fmin(trial.excess_ns, seen.excess_ns) : trial.excess_ns;
                 asked++;
             }
         }
@@ -209,6 +211,7 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
         trial.exchange_s = asked ? fmax(trial.exchange_s, exchange_s / asked) : trial.exchange_s;
     }
     trial.scatter_ns = exp(logs / bursts);
+    trial.excess_ns = isfinite(trial.excess_ns) ? trial.excess_ns : 0.0;
     const struct mesh_wish wish = {.size = s->world.size,
                                    .factors = m->rounds,
                                    .rounds = s->rounds,

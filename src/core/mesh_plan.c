@@ -40,6 +40,8 @@ static const double tolerance_per_rtt = 0.03;
 /* Standard error of a burst of four, as a part of the mean excess of its exchanges, exponential
  * in both directions. */
 static const double scatter_per_excess = 0.1;
+/* The same, as a part of what the median of a trial burst exceeds its shortest round trip by. */
+static const double scatter_per_median = 0.15;
 /* What two clocks scatter that are compared by a counter. */
 static const double scatter_counter_ns = 0.5;
 /* Ten times the usual walk of two clocks against each other, in ns per s per square root of a
@@ -154,11 +156,13 @@ static struct mesh_plan plan_for_sweeps(const struct mesh_wish *wish,
     return plan;
 }
 
-/* The error at the horizon that the noise of bursts leaves, by the formula of plan_window(). */
+/* The error at the horizon that the noise of usual bursts leaves, by the formula of plan_window(),
+ * or that of bursts with the reference, which all clocks are compared with. */
 static double plan_noise(const struct mesh_wish *wish, const struct mesh_trial *trial,
                          const struct mesh_plan *plan)
 {
-    const double burst_ns = plan_scatter(trial) * sqrt((double)EXCHANGES_GOOD / plan->exchanges);
+    const double scatter_ns = fmax(trial->scatter_ns, scatter_per_median * trial->excess_ns);
+    const double burst_ns = scatter_ns * sqrt((double)EXCHANGES_GOOD / plan->exchanges);
     return wish->horizon_s * burst_ns * sqrt(2.0 / plan->rounds) *
            sqrt(8.0 / (plan->sweeps + 1.0)) / plan->window_s;
 }
@@ -166,7 +170,8 @@ static double plan_noise(const struct mesh_wish *wish, const struct mesh_trial *
 /*
  * Where noise exceeds what even strong walks do until the horizon, these need not be seen, and in a
  * shorter window than usual they cannot be. The exchanges of a third sweep are worth more in the
- * other two then.
+ * other two then. A noisy node other than the reference does not decide that: beside it, the clocks
+ * of all others would walk unseen, and claim too little.
  */
 struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
 {
@@ -209,6 +214,7 @@ int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen)
     ictusi_stats_sort(rtts, MESH_TRIAL_EXCHANGES - 1);
     seen->exchange_s = ictusi_stats_quantile(rtts, MESH_TRIAL_EXCHANGES - 1, 0.5) * 1e-9;
     seen->rtt_ns = rtts[0];
+    seen->excess_ns = seen->exchange_s * 1e9 - rtts[0];
     /* The difference of two independent offsets has twice the variance of one. */
     seen->scatter_ns =
         fabs((double)(offsets[1].offset - offsets[0].offset) + offsets[1].frac - offsets[0].frac) /

@@ -36,6 +36,7 @@ struct mesh_trial {
     double exchange_s; /* typical time of an exchange on the slowest process */
     double scatter_ns; /* typical scatter of offsets from half a trial burst */
     double rtt_ns;     /* the shortest round trip */
+    double excess_ns;  /* by how much usual round trips with the reference exceed the shortest */
     bool calibrated;   /* all processes share a counter, and compare their clocks by it */
 };
 
@@ -57,8 +58,8 @@ double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k);
 
 /*
  * Evaluate a trial burst of MESH_TRIAL_EXCHANGES: the median time of an exchange, the shortest
- * round trip, and the distance of the offsets of two interleaved halves. Unusable bursts give an
- * error, see ictusi_estimator_offset_skampi().
+ * round trip and how much the median exceeds it, and the distance of the offsets of two interleaved
+ * halves. Unusable bursts give an error, see ictusi_estimator_offset_skampi().
  */
 int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
 

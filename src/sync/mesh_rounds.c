@@ -168,6 +168,7 @@ static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run
     double exchange_s = 0.0;
     double logs[2] = {0.0, 0.0}; /* sum and count */
     double rtt_ns = INFINITY;
+    double excess_ns = INFINITY;
     for (int r = 0; r < MESH_TRIAL_BURSTS; r++) {
         const int round = r % s->pairing.rounds;
         const int err = rounds_meet(s, round, MESH_TRIAL_EXCHANGES, stamps);
@@ -180,17 +181,22 @@ static int mesh_rounds_try_exchanges(struct mesh_rounds *s, struct sync_run *run
             logs[0] += log(seen.scatter_ns + 1.0);
             logs[1] += 1.0;
             rtt_ns = fmin(rtt_ns, seen.rtt_ns);
+            if (s->rank == 0 || ictusi_pairing_partner(&s->pairing, round, s->rank) == 0) {
+                excess_ns = fmin(excess_ns, seen.excess_ns);
+            }
         }
     }
-    /* One reduction by MPI_MAX yields the largest time and, negated, the smallest round trip. A
-     * process that was only a server in the trial contributes 0 and -infinity. */
-    double extremes[2] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns};
-    if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
+    /* One reduction by MPI_MAX yields the largest time and, negated, the smallest round trip and
+     * excess. A process that was only a server in the trial contributes 0 and -infinity. Of a noisy
+     * reference all bursts are noisy, so the least shows it, and not a noisy partner. */
+    double extremes[3] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns, -excess_ns};
+    if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 3, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
         PMPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     trial->exchange_s = extremes[0];
     trial->rtt_ns = logs[1] > 0.0 ? -extremes[1] : 0.0;
+    trial->excess_ns = isfinite(extremes[2]) ? -extremes[2] : 0.0;
     trial->scatter_ns = logs[1] > 0.0 ? exp(logs[0] / logs[1]) : 0.0;
     return ICTUS_OK;
 }
