@@ -45,9 +45,10 @@ static void model_add_contradictions(struct clock_model *m)
         const int way = (int)(i % 2);
         for (uint32_t k = 0; k < pair->counts[way]; k++) {
             const double miss = -model_residual(m, pair, way, k) - 2 * MODEL_SCATTER;
-            const int64_t near = (int64_t)pair->delays[way][k].position;
-            for (int64_t at = near - 1; at <= near + 2 && miss > 0; at++) {
-                const uint64_t knot = (uint64_t)(at < 0 ? 0 : at >= m->knots ? m->knots - 1 : at);
+            const double position = pair->delays[way][k].position;
+            const uint32_t near = (uint32_t)fmin(fmax(position, 0), m->knots - 1);
+            const uint32_t before = near > 0 ? near - 1 : 0;
+            for (uint32_t knot = before; miss > 0 && knot < m->knots && knot <= near + 2; knot++) {
                 double *const errors[] = {&m->error[(uint64_t)pair->a * m->knots + knot],
                                           &m->error[(uint64_t)pair->b * m->knots + knot]};
                 *errors[0] = fmax(*errors[0], miss);

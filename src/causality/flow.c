@@ -426,7 +426,7 @@ static int flow_circulate(struct flow *flow)
     int err = ICTUS_OK;
     while (!err) {
         bool quiet = true;
-        bool finished = flow->unfinished == 0;
+        bool finished = false;
         err = flow_work(flow);
         if (err) {
             break;

@@ -122,6 +122,35 @@ static void slides_are_no_jumps(void)
     ictusi_delays_fini(&s.delays);
 }
 
+static struct {
+    double begin, length, size;
+} slide;
+
+static double course_slides_anywhere(uint32_t clock, double time)
+{
+    return clock == 1 ? slide.size * fmin(fmax((time - slide.begin) / slide.length, 0), 1) : 0;
+}
+
+/* Slides over three cells never look like jumps, and those over two seldom, even from afar. */
+static void slides_look_like_slides(void)
+{
+    int found[2] = {0, 0};
+    int count = 0;
+    for (slide.begin = 20e9; slide.begin < 21e9; slide.begin += 0.125e9) {
+        for (slide.size = 9000; slide.size < 1e6; slide.size *= 9) {
+            for (int cells = 2; cells <= 3; cells++) {
+                struct scene s;
+                slide.length = cells * 1e9;
+                scene_find(&s, course_slides_anywhere, count % 2 ? TALK_CHAIN : TALK_ALL);
+                found[cells - 2] += s.found;
+                ictusi_delays_fini(&s.delays);
+            }
+            count++;
+        }
+    }
+    CHECK(found[0] <= count / 4 && found[1] == 0);
+}
+
 static double course_rest(uint32_t clock, double time)
 {
     return clock == 2 && time > 20.5e9 ? 700 : 0;
@@ -197,6 +226,7 @@ int main(void)
     the_clock_that_jumped_is_found();
     nobody_is_moved_if_another_may_have_jumped();
     slides_are_no_jumps();
+    slides_look_like_slides();
     sizes_are_improved();
     the_clock_that_shows_the_time_needs_witnesses();
     what_bends_does_not_jump();

@@ -400,7 +400,7 @@ static void star_errors(uint32_t clocks, const struct model_walk *walk, double m
  */
 static void errors_are_drawn_as_solved(void)
 {
-    const struct model_walk walks[] = {{.strength = 0}, {.strength = 1e-6}};
+    const struct model_walk walks[] = {{.strength = 0}, {.strength = 1e-7}};
     for (int w = 0; w < 2; w++) {
         double solved[KNOTS], drawn[KNOTS];
         star_errors(2, &walks[w], solved);
@@ -471,6 +471,66 @@ static void stiff_walks_know_no_level(void)
     ictusi_clock_model_fini(&m);
 }
 
+/*
+ * Where a clock without messages is put that has an offset of this value at the beginning and of
+ * another one at the end: its level and its change over the trace, us.
+ */
+static void offsets_fit(const struct model_walk *kind, double first, double last, double sd,
+                        double found[2])
+{
+    struct clock_model m;
+    REQUIRE(!ictusi_clock_model_init(&m, CLOCKS, KNOTS, length_us));
+    m.offset_count = 2UL * (CLOCKS - 1);
+    m.offsets = calloc(m.offset_count, sizeof *m.offsets);
+    REQUIRE(m.offsets);
+    for (uint32_t i = 0; i < m.offset_count; i++) { /* those of the others are right */
+        const double value = i > 1 ? 0 : i ? last : first;
+        m.offsets[i] = (struct model_offset){1 + i / 2, i % 2 * (KNOTS - 1.0), value, sd};
+    }
+    REQUIRE(!ictusi_clock_model_solve(&m, kind, -1, 200, true));
+    found[0] = (m.phi[KNOTS] + m.phi[2 * KNOTS - 1]) / 2;
+    found[1] = m.phi[2 * KNOTS - 1] - m.phi[KNOTS];
+    for (uint32_t k = 0; k < KNOTS; k++) { /* the reference stays, and nothing bends */
+        CHECK_NEAR(m.phi[k], 0, 1e-2);
+        CHECK_NEAR(m.phi[KNOTS + k], found[0] + found[1] * (k / (KNOTS - 1.0) - 0.5), 1e-2);
+    }
+    ictusi_clock_model_fini(&m);
+}
+
+/* By how much an offset pulls: the slope of Student's loss with two degrees of freedom. */
+static double offset_pull(double rest, double sd)
+{
+    return 2 * rest / (2 * sd * sd + rest * rest);
+}
+
+/*
+ * Offsets and what is known of crystals balance each other: a drift of 50 ppm, and a level of 1 ms
+ * whose pull is constant beyond one and a half of that. Stiff walks find what lines find.
+ */
+static void crystals_are_known(void)
+{
+    static const struct {
+        double level, drift, sd;
+    } cases[] = {{0, 30, 20},      {0, -30, 60},   {0, 100, 10},   {400, 0, 300},
+                 {-1400, 0, 1000}, {3000, 0, 500}, {9000, 0, 500}, {-20000, 40, 2000}};
+    const double drift_us = 50e-6 * length_us;
+    const double level_us = hypot(1e3, drift_us);
+    const struct model_walk kinds[] = {{.strength = 0}, {.strength = 1e-7}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const double sd = cases[i / 2].sd;
+        const double first = cases[i / 2].level - cases[i / 2].drift / 2;
+        const double last = cases[i / 2].level + cases[i / 2].drift / 2;
+        double found[2];
+        offsets_fit(&kinds[i % 2], first, last, sd, found);
+        const double early = offset_pull(first - (found[0] - found[1] / 2), sd);
+        const double late = offset_pull(last - (found[0] + found[1] / 2), sd);
+        const double level = fmin(fmax(found[0], -1.5 * level_us), 1.5 * level_us);
+        const double most = 1 / sd + 1e-9;
+        CHECK_NEAR((late - early) / 2, found[1] / (drift_us * drift_us), 2e-3 * most);
+        CHECK_NEAR(late + early, level / (level_us * level_us), 2e-3 * most);
+    }
+}
+
 /* A bound must hold if messages go both ways; otherwise breaking it counts like a wait. */
 static void steps_pass_as_waits(void)
 {
@@ -499,6 +559,7 @@ int main(void)
     errors_are_drawn_as_solved();
     offsets_are_doubted();
     stiff_walks_know_no_level();
+    crystals_are_known();
     steps_pass_as_waits();
     return check_result();
 }
