@@ -32,6 +32,7 @@ struct world {
     double wait;          /* mean wait of a message */
     double longer;        /* how much longer messages from 0 to 1 take */
     int silent;           /* a clock that never sends; -1: none */
+    int rounds[2];        /* in how many rounds 0 speaks to 1, and 1 to 0; 0: in all */
     bool thread;          /* clock 3 is that of a thread, which meets only its process's clock, 2 */
     double bend[CLOCKS];  /* by how much the drift is larger in the second half */
     double jump[CLOCKS];  /* by how much the clock is set ahead after half of the time */
@@ -85,6 +86,11 @@ static double scene_talk(struct scene *s, const struct world *w)
             const bool meets = from < CLOCKS - 1 && to < CLOCKS - 1;
             const bool is_within = from + to == CLOCKS - 2 + CLOCKS - 1;
             if (from == to || (int)from == w->silent || (w->thread && !meets && !is_within)) {
+                continue;
+            }
+            const int most = from + to == 1 ? w->rounds[from] : 0;
+            if (most > 0 && round >= most) {
+                truth += APART;
                 continue;
             }
             const double took = PATH - w->wait * log(1 - ictusi_random_uniform(&rng)) +

@@ -109,6 +109,64 @@ static void times_are_estimated(void)
     session_drop(scene);
 }
 
+/*
+ * A pair is known if it talks both ways in half of sixteen stretches of time; if it talks in less,
+ * whichever way, it gets what the shortest pair has.
+ */
+static void seldom_is_unknown(void)
+{
+    enum { SEVEN = 26, EIGHT = 30 }; /* rounds in so many stretches */
+    static const struct {
+        int forth, back;
+        bool known;
+    } cases[] = {{EIGHT, EIGHT, true},  {EIGHT, 0, true},     {0, EIGHT, true},
+                 {SEVEN, 0, false},     {0, SEVEN, false},    {SEVEN, EIGHT, false},
+                 {EIGHT, SEVEN, false}, {SEVEN, SEVEN, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct world w = {
+            .wait = 1, .longer = 9 * PATH, .silent = -1, .rounds = {cases[i].forth, cases[i].back}};
+        struct scene *scene = scene_make(&w);
+        struct session *s = session_of(scene);
+        REQUIRE(!ictusi_session_latency(s, -1, -1));
+        CHECK_NEAR(least_of(s, 0, 1), cases[i].known ? 11 * PATH / 4 : PATH / 2, 2);
+        CHECK_NEAR(least_of(s, 1, 0), cases[i].known ? PATH : PATH / 2, 2);
+        CHECK_NEAR(least_of(s, 1, 2), PATH / 2, 2);
+        session_drop(scene);
+    }
+}
+
+/* A reader that applies the archive's own offsets sees other times; the recorded ones stay. */
+static void times_are_read(void)
+{
+    const struct world w = {.wait = 1, .silent = -1};
+    struct scene *scene = scene_make(&w);
+    struct session *s = session_of(scene);
+    struct clock_offset offsets[CLOCKS][2];
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        const int64_t offset = 5000 + 70000 * (int64_t)c;
+        offsets[c][0] = (struct clock_offset){BEGIN, offset, 0};
+        offsets[c][1] = (struct clock_offset){(uint64_t)(BEGIN + talk_ticks), 3 * offset, 0};
+        scene->locations[c].offsets = offsets[c];
+        scene->locations[c].offset_count = c == 2 ? 0 : 2;
+    }
+    REQUIRE(!ictusi_session_as_read(s));
+    const struct points *points = &s->history.points;
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        const double offset = c == 2 ? 0 : 5000 + 70000.0 * c;
+        double worst = 0;
+        for (uint32_t i = 0; i < scene->counts[c]; i++) {
+            const uint64_t point = s->history.first[c] + i;
+            const int64_t time = scene->events[c][i].time;
+            const double share = (double)(time - BEGIN) / talk_ticks;
+            const double read = (double)(points->value[point] - time);
+            worst = fmax(worst, fabs(read - offset * (1 + 2 * share)));
+            REQUIRE(points->time[point] == time);
+        }
+        CHECK(scene->counts[c] > 100 && worst <= 1);
+    }
+    session_drop(scene);
+}
+
 static void spans_are_found(void)
 {
     const struct world w = {.off = {0, -50, 0, 70}, .wait = 1, .silent = -1};
@@ -174,6 +232,8 @@ int main(void)
 {
     stated_times_hold();
     times_are_estimated();
+    seldom_is_unknown();
+    times_are_read();
     spans_are_found();
     times_are_raised();
     arguments_are_needed();

@@ -216,6 +216,60 @@ static void test_warp_between(void)
     ictusi_points_fini(&s.points);
 }
 
+/*
+ * Intervals are counted by how much they changed: in ticks, from ten on by decades, and as a share
+ * of their length, from 1e-9 on. A change of exactly so much belongs to the higher ones.
+ */
+static void test_warp_counts(void)
+{
+    static const struct {
+        int64_t old, new;
+        int absolute, relative;
+    } cases[] = {{1000, 1000, -1, -1},
+                 {1000, 1009, 0, 7},
+                 {1000, 1010, 1, 8},
+                 {1000, 991, 0, 7},
+                 {1000, 990, 1, 8},
+                 {1000, 1099, 1, 8},
+                 {1000, 1100, 2, 9},
+                 {1000, 900, 2, 9},
+                 {1000, 2000, 3, 10},
+                 {1000, 10999, 3, 10},
+                 {1000, 11000, 4, 11},
+                 {3, 5000, 3, 11},
+                 {2000000000, 2000000001, 0, 0},
+                 {1000000000, 1000000001, 0, 1},
+                 {100000000, 100000001, 0, 2},
+                 {10000000, 10000001, 0, 3},
+                 {1000000, 1000001, 0, 4},
+                 {100000, 100001, 0, 5},
+                 {10000, 10001, 0, 6},
+                 {1000, 100000001000, 11, 11},
+                 {1000, 99999999999, 10, 11},
+                 {1, 10000000001, 10, 11}};
+    struct points points;
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t begin = 1000;
+        const int64_t change = cases[i].new - cases[i].old;
+        const int64_t lead = change < 0 ? -change : 0;
+        set_point(&points, 0, begin, lead, -1);
+        set_point(&points, 1, begin + cases[i].old, lead + change, -1);
+        struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+        CHECK(ictusi_warp_event(&warp, (uint64_t)begin) == (uint64_t)(begin + lead));
+        CHECK(ictusi_warp_event(&warp, (uint64_t)(begin + cases[i].old)) ==
+              (uint64_t)(begin + lead + cases[i].new));
+        const struct warp_stats *stats = &warp.stats;
+        CHECK(stats->stretched == (change != 0) && stats->largest_stretch == llabs(change));
+        CHECK_NEAR(stats->largest_ratio, fabs((double)change) / (double)cases[i].old, 1e-15);
+        for (int bin = 0; bin < WARP_BINS; bin++) {
+            CHECK(stats->absolute[bin] == (bin == cases[i].absolute));
+            CHECK(stats->relative[bin] == (bin == cases[i].relative));
+        }
+    }
+    ictusi_points_fini(&points);
+}
+
 /* In a damaged archive, events may be far after the point that they lead to; it still counts. */
 static void test_warp_behind(void)
 {
@@ -242,6 +296,7 @@ int main(void)
     test_warp_bent();
     test_warp();
     test_warp_between();
+    test_warp_counts();
     test_warp_behind();
     return check_result();
 }
