@@ -18,6 +18,10 @@ static void formulas(void)
     /* With twice the computation: IMB divides by it, OSU and H08 do not. */
     CHECK_NEAR(ictusi_overlap_osu(25.0, 20.0, 0.0, 10.0), 0.5, 1e-12);
     CHECK_NEAR(ictusi_overlap_imb(25.0, 20.0, 10.0), 0.25, 1e-12);
+    /* Microseconds are shared as seconds are. */
+    CHECK_NEAR(ictusi_overlap_h08(3e-6, 10e-6), 0.7, 1e-12);
+    CHECK_NEAR(ictusi_overlap_osu(25e-6, 20e-6, 0.0, 10e-6), 0.5, 1e-12);
+    CHECK_NEAR(ictusi_overlap_imb(25e-6, 20e-6, 10e-6), 0.25, 1e-12);
     /* With OSU, tests inside the computation count as overhead. */
     CHECK_NEAR(ictusi_overlap_osu(14.0, 14.0, 4.0, 10.0), 0.6, 1e-12);
     /*
@@ -28,6 +32,7 @@ static void formulas(void)
     CHECK_NEAR(ictusi_overlap_h08(1.0, 0.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_imb(0.0, 0.0, 0.0), 0.0, 0);
     CHECK_NEAR(ictusi_overlap_osu(1.0, 1.0, 0.0, 0.0), 0.0, 0);
+    CHECK_NEAR(ictusi_overlap_osu(1.0, 2.0, 0.0, 0.0), 0.0, 0);
 }
 
 static void work_is_found(enum ictus_kernel kernel)

@@ -85,6 +85,31 @@ static void events_are_drawn(void)
     CHECK(json_array_size(json_object_get(timeline, "profile")) == 3);
 }
 
+/*
+ * What never ends lasts until the last end of all, whichever slice that is. A slice without length
+ * stays so, and is nobody's parent.
+ */
+static void ends_are_found(void)
+{
+    static const char *const long_one =
+        "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9,\"name\":\"f\"}\n";
+    static const char *const open_one =
+        "{\"ph\":\"B\",\"pid\":2,\"tid\":1,\"ts\":4,\"name\":\"f\"}\n";
+    static const char *const point =
+        "{\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":5,\"dur\":0,\"name\":\"f\"}\n";
+    static const char *const after =
+        "{\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":6,\"dur\":1,\"name\":\"f\"}\n";
+    for (int first = 0; first < 2; first++) {
+        char text[400];
+        (void)snprintf(text, sizeof text, "%s%s%s%s", first ? long_one : open_one,
+                       first ? open_one : long_one, point, after);
+        file_write(text);
+        REQUIRE(!file_read(100));
+        member_is("slices", first ? "[[1000,9000,0,0],[4000,6000,0,0],[5000,0,0,0,1000,1000,0,0]]"
+                                  : "[[4000,6000,0,0],[1000,9000,0,0],[5000,0,0,0,1000,1000,0,0]]");
+    }
+}
+
 /* One event a line, or in an array, or in the member of an object. */
 static void files_of_all_kinds_are_read(void)
 {
@@ -178,6 +203,7 @@ int main(void)
 {
     REQUIRE(close(mkstemp(check_scratch(path, "timeline"))) == 0);
     files_of_all_kinds_are_read();
+    ends_are_found();
     short_slices_are_left_out();
     messages_are_thinned();
     others_are_refused();
