@@ -23,8 +23,8 @@ static const double outlying = 6.0;
 /* Ratio of a Gaussian's standard deviation to the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
-/* So many pairs of a process must have changed before it is accused although its other pairs did
- * not. One changed pair does not say which of its two clocks stepped. */
+/* A process most of whose pairs did not change is accused of a step if at least this many did. A
+ * single pair that changed does not say which of its two clocks stepped. */
 enum { WITNESSES = 3 };
 
 /* The standard error of a median of Gaussian values, relative to that of their mean. */

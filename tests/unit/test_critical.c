@@ -30,6 +30,16 @@ static void scene_of_wait(struct scene *s)
     scene_wait(s, call, cause, WAIT_LATE_SENDER);
 }
 
+/* The same wait, by clocks of which the second errs by 100 ns and each history by some of it. */
+static void scene_of_errors(struct scene *s, struct times *times, double (*error)(int history))
+{
+    scene_open(s);
+    scene_of_wait(s);
+    scene_errs(s, 0, 0, NULL);
+    scene_errs(s, 1, 100, error);
+    scene_times(s, times);
+}
+
 /*
  * By clocks that may differ by 100 ns, it did not wait in half of the histories, and the path is
  * its own from the beginning.
@@ -39,11 +49,7 @@ static void path_is_uncertain(void)
     struct scene s;
     struct times times;
     struct critical c;
-    scene_open(&s);
-    scene_of_wait(&s);
-    scene_errs(&s, 0, 0, NULL);
-    scene_errs(&s, 1, 100, error_of_hundred);
-    scene_times(&s, &times);
+    scene_of_errors(&s, &times, error_of_hundred);
     REQUIRE(!ictusi_critical_find(&c, &times, NULL));
     CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
     CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
@@ -75,11 +81,7 @@ static void few_histories_count(void)
     struct scene s;
     struct times times;
     struct critical c;
-    scene_open(&s);
-    scene_of_wait(&s);
-    scene_errs(&s, 0, 0, NULL);
-    scene_errs(&s, 1, 100, error_of_few);
-    scene_times(&s, &times);
+    scene_of_errors(&s, &times, error_of_few);
     REQUIRE(!ictusi_critical_find(&c, &times, NULL));
     CHECK_NEAR(c.low[0], 0, 1e-12);
     CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
