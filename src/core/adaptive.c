@@ -146,7 +146,7 @@ static struct trend block_line(const struct bounds *b, size_t size, double *scra
 static void adaptive_sorted_delays(const struct bounds *b, double slope, int side, double *out)
 {
     for (size_t i = 0; i < b->n; i++) {
-        out[i] = side ? slope * b->lower_t[i] - b->lower[i] : b->upper[i] - slope * b->upper_t[i];
+        out[i] = side ? bounds_below(b, i, slope) : bounds_above(b, i, slope);
     }
     ictusi_stats_sort(out, b->n);
 }
@@ -187,9 +187,9 @@ static void adaptive_guard(struct work *w)
         for (size_t i = 0; i < from->n && limit > -INFINITY; i++) {
             /* The exchange is moved by the whole spread of the delays and not removed. All parts
              * thus keep their length, and the folds stay interleaved. */
-            if (!side && from->upper[i] - line.slope * from->upper_t[i] <= limit) {
+            if (!side && bounds_above(from, i, line.slope) <= limit) {
                 into->upper[i] += away;
-            } else if (side && line.slope * from->lower_t[i] - from->lower[i] <= limit) {
+            } else if (side && bounds_below(from, i, line.slope) <= limit) {
                 into->lower[i] -= away;
             }
         }
@@ -292,11 +292,11 @@ static double least_instant(const struct work *w, double slope, double m)
     double sum = 0.0;
     double count = 0.0;
     for (size_t i = 0; i < b->n; i++) {
-        if (b->upper[i] - slope * b->upper_t[i] <= w->scratch[last]) {
+        if (bounds_above(b, i, slope) <= w->scratch[last]) {
             sum += b->upper_t[i];
             count += 1.0;
         }
-        if (slope * b->lower_t[i] - b->lower[i] <= w->scratch[b->n + last]) {
+        if (bounds_below(b, i, slope) <= w->scratch[b->n + last]) {
             sum += b->lower_t[i];
             count += 1.0;
         }
@@ -347,8 +347,8 @@ static double adaptive_hard_bound(struct work *w, const struct trend *trend)
     /* Noisy stamps contradict each other. The widest exchange contains what the others miss. */
     double bound = 0.0;
     for (size_t i = 0; i < w->all.n; i++) {
-        const double above = w->all.upper[i] - trend->slope * w->all.upper_t[i] - trend->at_zero;
-        const double below = trend->at_zero + trend->slope * w->all.lower_t[i] - w->all.lower[i];
+        const double above = bounds_above(&w->all, i, trend->slope) - trend->at_zero;
+        const double below = bounds_below(&w->all, i, trend->slope) + trend->at_zero;
         bound = fmax(bound, fmax(fabs(above), fabs(below)));
     }
     return bound;

@@ -37,6 +37,17 @@ static inline double bounds_middle(const struct bounds *b, size_t i)
     return (b->upper_t[i] + b->lower_t[i]) / 2.0;
 }
 
+/* The request's delay above a line of this slope through 0, and the reply's below it, ns. */
+static inline double bounds_above(const struct bounds *b, size_t i, double slope)
+{
+    return b->upper[i] - slope * b->upper_t[i];
+}
+
+static inline double bounds_below(const struct bounds *b, size_t i, double slope)
+{
+    return slope * b->lower_t[i] - b->lower[i];
+}
+
 /* Compute bounds from stamps that are ordered in time. Errors: ICTUS_ERR_SAMPLES,
  * ICTUS_ERR_NOMEM, and ICTUS_ERR_CLOCK if the local clock ran backwards. */
 int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bounds);

@@ -93,13 +93,13 @@ static size_t envelope_touch_lower(const struct envelope *e, double slope)
 static double ceiling_at(const struct envelope *e, double slope)
 {
     const size_t i = envelope_touch_upper(e, slope);
-    return e->bounds->upper[i] - slope * e->bounds->upper_t[i];
+    return bounds_above(e->bounds, i, slope);
 }
 
 static double floor_at(const struct envelope *e, double slope)
 {
     const size_t i = envelope_touch_lower(e, slope);
-    return e->bounds->lower[i] - slope * e->bounds->lower_t[i];
+    return -bounds_below(e->bounds, i, slope);
 }
 
 static double margin_at(const struct envelope *e, double slope)
