@@ -318,11 +318,14 @@ static double process_noise(struct survey *s, int i)
                  : 0.0;
 }
 
-/* Whether a pair's offset changed by more than the limit, and no error of a message explains it, so
- * that one of its clocks stepped. */
-static bool pair_is_proof(const struct survey *s, size_t e, const struct checkup_limits *limits)
+/* Whether a pair's offset changed by more than the limit, and neither an error of a message nor a
+ * process that is already accused explains it, so that another clock stepped. */
+static bool pair_is_proof(const struct survey *s, size_t e, const struct checkup_limits *limits,
+                          const struct checkup *out)
 {
-    return checkup_is_met(s, e) && fabs(s->value[e]) > pair_doubt(s, e) + limits->step_ns;
+    const struct checkup_meeting *m = survey_meeting(s, 0, e);
+    return checkup_is_met(s, e) && fabs(s->value[e]) > pair_doubt(s, e) + limits->step_ns &&
+           !((out->process[m->client].faults | out->process[m->server].faults) & CHECKUP_STEP);
 }
 
 /* Accuse a process of the step that its proofs show, and take them from the other ends. */
@@ -333,10 +336,9 @@ static void checkup_accuse_by_proofs(struct survey *s, int i, const struct check
     for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
         const size_t e = s->list[l];
         const struct checkup_meeting *m = survey_meeting(s, 0, e);
-        const int other = i == m->client ? m->server : m->client;
-        if (pair_is_proof(s, e, limits) && !(out->process[other].faults & CHECKUP_STEP)) {
+        if (pair_is_proof(s, e, limits, out)) {
             s->sorted[n++] = fabs(s->value[e]);
-            s->part[other] -= 1.0;
+            s->part[i == m->client ? m->server : m->client] -= 1.0;
         }
     }
     s->part[i] = 0.0;
@@ -357,8 +359,7 @@ static void checkup_judge_proofs(struct survey *s, const struct checkup_limits *
     memset(s->part, 0, (size_t)s->size * sizeof(*s->part));
     for (size_t e = 0; e < s->pairs; e++) {
         const struct checkup_meeting *m = survey_meeting(s, 0, e);
-        if (pair_is_proof(s, e, limits) &&
-            !((out->process[m->client].faults | out->process[m->server].faults) & CHECKUP_STEP)) {
+        if (pair_is_proof(s, e, limits, out)) {
             s->part[m->client] += 1.0;
             s->part[m->server] += 1.0;
         }

@@ -170,8 +170,8 @@ static double plan_noise(const struct mesh_wish *wish, const struct mesh_trial *
 /*
  * Where noise exceeds what even strong walks do until the horizon, these need not be seen, and in a
  * shorter window than usual they cannot be. The exchanges of a third sweep are worth more in the
- * other two then. A noisy node other than the reference does not decide that: beside it, the clocks
- * of all others would walk unseen, and claim too little.
+ * other two then. Noise of a single node other than the reference does not count, because the walks
+ * of all other clocks would go unseen, and their stated errors would be too small.
  */
 struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
 {
