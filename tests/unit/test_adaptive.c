@@ -66,7 +66,8 @@ static void recovers_line_and_bounds_it(void)
     }
 }
 
-/* A request that waits for a server whose clock drifts is no proof against the true line. */
+/* A request that waits for its server breaks no bound, although the clocks drift in the meantime.
+ */
 static void a_wait_breaks_no_bound(void)
 {
     struct rng rng;

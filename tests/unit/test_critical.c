@@ -30,14 +30,27 @@ static void scene_of_wait(struct scene *s)
     scene_wait(s, call, cause, WAIT_LATE_SENDER);
 }
 
-/* The same wait, by clocks of which the second errs by 100 ns and each history by some of it. */
-static void scene_of_errors(struct scene *s, struct times *times, double (*error)(int history))
+/*
+ * The path after the same wait, if the second clock errs by 100 ns and each history by some of it.
+ * Without the wait, all of the path is on 1; with a wait of 140 ns, it changes over at 1100. The
+ * intervals reach from the one to the other.
+ */
+static void path_of_errors(double (*error)(int history), struct critical *c)
 {
-    scene_open(s);
-    scene_of_wait(s);
-    scene_errs(s, 0, 0, NULL);
-    scene_errs(s, 1, 100, error);
-    scene_times(s, times);
+    struct scene s;
+    struct times times;
+    scene_open(&s);
+    scene_of_wait(&s);
+    scene_errs(&s, 0, 0, NULL);
+    scene_errs(&s, 1, 100, error);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(c, &times, NULL));
+    CHECK_NEAR(c->low[0], 0, 1e-12);
+    CHECK_NEAR(c->high[0], 1100.0 / 2000, 1e-9);
+    CHECK_NEAR(c->low[1], 900.0 / 2000, 1e-9);
+    CHECK_NEAR(c->high[1], 1, 1e-12);
+    ictusi_times_free(&times);
+    scene_close(&s);
 }
 
 /*
@@ -46,24 +59,11 @@ static void scene_of_errors(struct scene *s, struct times *times, double (*error
  */
 static void path_is_uncertain(void)
 {
-    struct scene s;
-    struct times times;
     struct critical c;
-    scene_of_errors(&s, &times, error_of_hundred);
-    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    path_of_errors(error_of_hundred, &c);
     CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
     CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
-    /*
-     * Without the wait, all of the path is on 1; with a wait of 140 ns, the path changes over at
-     * 1100.
-     */
-    CHECK_NEAR(c.low[0], 0, 1e-12);
-    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
-    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
-    CHECK_NEAR(c.high[1], 1, 1e-12);
     ictusi_critical_free(&c);
-    ictusi_times_free(&times);
-    scene_close(&s);
 }
 
 /* Of 80 signed histories, two are -100 and two 100. */
@@ -78,18 +78,9 @@ static double error_of_few(int history)
  */
 static void few_histories_count(void)
 {
-    struct scene s;
-    struct times times;
     struct critical c;
-    scene_of_errors(&s, &times, error_of_few);
-    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
-    CHECK_NEAR(c.low[0], 0, 1e-12);
-    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
-    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
-    CHECK_NEAR(c.high[1], 1, 1e-12);
+    path_of_errors(error_of_few, &c);
     ictusi_critical_free(&c);
-    ictusi_times_free(&times);
-    scene_close(&s);
 }
 
 /* The shortest run of all is on the path as a whole, and one without length has no shares. */

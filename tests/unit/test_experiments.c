@@ -181,7 +181,7 @@ static int64_t length_that_varies(int rank, int call)
     return 20000 + 7919 * call % 20000;
 }
 
-/* It ends once the median is known well enough, which it never is for calls that vary more. */
+/* It ends once the median is known well enough. If calls vary more, that never happens. */
 static void width_ends_it(void)
 {
     for (int varies = 0; varies < 2; varies++) {

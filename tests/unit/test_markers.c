@@ -68,11 +68,7 @@ static void archive_write(const char *path)
         }
         OTF2_Archive_CloseEvtWriter(archive, writer);
     }
-    OTF2_Archive_CloseEvtFiles(archive);
-    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
-    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, 0, 100000, 0);
-    OTF2_GlobalDefWriter_WriteString(d, 0, "");
-    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    OTF2_GlobalDefWriter *d = written_archive_define(archive, 100000);
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         OTF2_GlobalDefWriter_WriteLocationGroup(d, 50 + l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);

@@ -196,9 +196,8 @@ static void counters_need_less_time(void)
 
 /*
  * A third sweep shows whether clocks walk, unless noise is larger than even strong walks are, time
- * is too short, or somebody wants two. A single node that is slow or noisy, among others that are
- * not, is no reason to be blind to the walks of all, unless it is the one that they are compared
- * with.
+ * is too short, or somebody wants two. A single slow or noisy node does not hide the walks of all
+ * others, unless it is the reference.
  */
 static void a_third_sweep_shows_walks(void)
 {

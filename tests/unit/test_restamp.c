@@ -118,11 +118,7 @@ static void write_archive(const char *path)
     for (int l = 0; l < LOCATIONS; l++) {
         write_events(archive, l);
     }
-    OTF2_Archive_CloseEvtFiles(archive);
-    OTF2_GlobalDefWriter *definitions = OTF2_Archive_GetGlobalDefWriter(archive);
-    OTF2_GlobalDefWriter_WriteClockProperties(definitions, 1000000000, 0, 10000000, 0);
-    OTF2_GlobalDefWriter_WriteString(definitions, 0, "");
-    OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    OTF2_GlobalDefWriter *definitions = written_archive_define(archive, 10000000);
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         OTF2_GlobalDefWriter_WriteLocationGroup(definitions, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS,
                                                 0, OTF2_UNDEFINED_LOCATION_GROUP);

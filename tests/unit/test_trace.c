@@ -194,7 +194,8 @@ static void test_timeline_ends(void)
     ictusi_timeline_free(&t);
 }
 
-/* What 200 ppm and both bounds explain is no jump: 400.5 us after two seconds. */
+/* A distance that a drift of 200 ppm and both bounds explain is not a jump: up to 400.5 us after
+ * two seconds. */
 static void test_timeline_drift_is_no_step(void)
 {
     for (int k = 0; k < 4; k++) {

@@ -23,4 +23,16 @@ static inline OTF2_Archive *written_archive_open(const char *path, uint64_t chun
     return archive;
 }
 
+/* End the events and begin the definitions: a clock of 1 GHz that ran for so long, an empty string
+ * and a node. */
+static inline OTF2_GlobalDefWriter *written_archive_define(OTF2_Archive *archive, uint64_t length)
+{
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, 0, length, 0);
+    OTF2_GlobalDefWriter_WriteString(d, 0, "");
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    return d;
+}
+
 #endif
