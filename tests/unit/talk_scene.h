@@ -31,6 +31,7 @@ struct world {
     double drift[CLOCKS]; /* and its error as a share of the time */
     double wait;          /* mean wait of a message */
     double longer;        /* how much longer messages from 0 to 1 take */
+    double late;          /* how long all wait, but those of the round in the middle */
     int silent;           /* a clock that never sends; -1: none */
     int rounds[2];        /* in how many rounds 0 speaks to 1, and 1 to 0; 0: in all */
     bool thread;          /* clock 3 is that of a thread, which meets only its process's clock, 2 */
@@ -94,7 +95,8 @@ static double scene_talk(struct scene *s, const struct world *w)
                 continue;
             }
             const double took = PATH - w->wait * log(1 - ictusi_random_uniform(&rng)) +
-                                (from == 0 && to == 1 ? w->longer : 0);
+                                (from == 0 && to == 1 ? w->longer : 0) +
+                                (round == ROUNDS / 2 ? 0 : w->late);
             scene_event(s, w, from, truth, to, true);
             scene_event(s, w, to, truth + took, from, false);
             truth += APART + took;

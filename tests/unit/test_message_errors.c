@@ -178,6 +178,104 @@ static void doubts_grow(void)
     CHECK(odd > 1.5 * prompt);
 }
 
+/* What lines leave whose middle lies within +-a, and their ends within +-b: the mean squares of the
+ * middle, and of the distance from there to the end. */
+static void lines_spread(double a, double b, double *middle, double *slope)
+{
+    const double all = a * b - a * a / 2;
+    *middle = a * a * a * (b / 3 - a / 4) / all;
+    *slope = (pow(b, 4) - pow(b - a, 4)) / 12 / all;
+}
+
+/*
+ * Where all messages wait for the same time, but for those of one round in the middle, all errors
+ * can be worked out on paper. Of four clocks all talk to each other: half of a pair's variance is
+ * left, less what three loops without contradictions tell, and two clocks' own parts.
+ */
+static void errors_are_as_large_as_said(void)
+{
+    static const double late[] = {0, 600, 1200, 2000, 3000};
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        const struct world w = {.late = late[i], .silent = -1};
+        struct view s = view_open(&w, 2);
+        /* The least delay of four exceeds the next ones by so much each: a third. */
+        const double excess = sqrt(1.5) * late[i] / 3;
+        const double a = fmin(PATH, fmax(0.5, excess));
+        double middle = 0;
+        double slope = 0;
+        lines_spread(a, a + late[i], &middle, &slope);
+        const double paths = 0.15 * (middle + slope) + path_sigma * path_sigma;
+        const double own = 0.1 * (middle + slope);
+        const double wanted = sqrt(0.5 * paths * 4 / 7 + 2 * own);
+        for (uint32_t c = 1; c < CLOCKS; c++) {
+            for (uint32_t k = 0; k < 2; k++) {
+                /* The round is not quite in the middle, nor are there messages at the ends. */
+                CHECK_NEAR(s.h.clocks[c].sigma[k], wanted, (i ? 0.02 : 0.0005) * wanted);
+                CHECK_NEAR(s.h.clocks[c].off[k], 0, i ? 0.06 * wanted : 0.5);
+            }
+        }
+        view_close(&s);
+    }
+}
+
+/* How alike two clocks' histories are at two knots. */
+static double histories_share(const struct clock_errors *a, uint32_t k,
+                              const struct clock_errors *b, uint32_t other)
+{
+    double sum = 0;
+    for (uint32_t d = 0; d < HISTORIES; d++) {
+        sum += a->history[k * HISTORIES + d] * b->history[other * HISTORIES + d] / HISTORIES;
+    }
+    return sum / a->sigma[k] / b->sigma[other];
+}
+
+/*
+ * If nothing waits, a clock errs by the asymmetry of its paths, at both ends alike. If all wait,
+ * hardly any line is known: its ends may be on either side of its middle. The error of the clock
+ * that the others are compared to is part of all of theirs. In each history something is wrong.
+ */
+static void histories_hang_together(void)
+{
+    struct view prompt = view_open(&(struct world){.silent = -1}, 2);
+    struct view waiting = view_open(&(struct world){.late = 3000, .silent = -1}, 2);
+    double shared = 0;
+    for (uint32_t c = 1; c < CLOCKS; c++) {
+        const struct clock_errors *e = &prompt.h.clocks[c];
+        const struct clock_errors *w = &waiting.h.clocks[c];
+        for (uint32_t d = 0; d < HISTORIES; d++) {
+            CHECK_NEAR(e->history[d], e->history[HISTORIES + d], 3);
+            CHECK(e->history[d] != 0 && w->history[d] != 0);
+        }
+        CHECK(histories_share(w, 0, w, 1) < -0.4);
+        shared += histories_share(w, 0, &waiting.h.clocks[c % 3 + 1], 0) / 3;
+    }
+    CHECK_NEAR(shared, 0.5, 0.2);
+    view_close(&prompt);
+    view_close(&waiting);
+}
+
+/* Trusted clocks are as wrong, in each history, as a share of what messages show, which is one for
+ * all clocks and all times. */
+static void doubts_are_shared(void)
+{
+    const struct world w = {.off = {0, 30000, -20000, 50000}, .silent = -1};
+    struct view fitted = view_open(&w, 2);
+    struct view believed = view_open(&w, 0);
+    double square = 0;
+    for (uint32_t d = 0; d < HISTORIES; d++) {
+        const double share = believed.h.clocks[1].history[d] / fitted.h.clocks[1].off[0];
+        square += share * share / HISTORIES;
+        for (uint32_t i = 0; i < 2 * CLOCKS; i++) {
+            const struct clock_errors *e = &believed.h.clocks[i / 2];
+            CHECK_NEAR(e->history[i % 2 * HISTORIES + d], share * fitted.h.clocks[i / 2].off[i % 2],
+                       1000);
+        }
+    }
+    CHECK_NEAR(square, 1.0 / 3, 0.2); /* uniform between none and all of it, as far as squares go */
+    view_close(&fitted);
+    view_close(&believed);
+}
+
 /*
  * Between threads there is no path of known length: any line within the bounds is equally likely.
  * Its value at either end is uniform there. That does not concern processes.
@@ -189,7 +287,8 @@ static void threads_have_no_path(void)
     const double sigma = s.h.clocks[CLOCKS - 1].sigma[0];
     const double home = s.h.clocks[CLOCKS - 2].sigma[0];
     CHECK(s.h.source == SIGMA_MESSAGES);
-    CHECK_NEAR(sqrt(sigma * sigma - home * home), PATH / sqrt(3), 0.1 * PATH);
+    /* And a tenth of its variance is the thread's own. */
+    CHECK_NEAR(sqrt(sigma * sigma - home * home), PATH * sqrt(1.1 / 3), 0.015 * PATH);
     CHECK(home < 0.15 * PATH);
     view_close(&s);
 }
@@ -208,11 +307,15 @@ static void silence_tells_nothing(void)
 int main(void)
 {
     offsets_are_found(2);
+    offsets_are_found(3);
     offsets_are_found(5);
     histories_are_normal();
     beliefs_are_doubted();
     wide_bounds_move_nothing();
     doubts_grow();
+    errors_are_as_large_as_said();
+    histories_hang_together();
+    doubts_are_shared();
     threads_have_no_path();
     silence_tells_nothing();
     return check_result();
