@@ -214,6 +214,7 @@ static void instants_are_narrowed_down(void)
         w.near = near;
         w.wait_near = 0.51 * 4200; /* speaks for its side, but leaves doubt */
         w.beyond = i / 36 ? 2 * w.size[2] : 0;
+        w.talk = i % 2 ? ~(UINT64_C(7) << 10) : 0; /* nothing is known of some cells */
         w.from = w.jump - cell * CELLS / 2;
         w.to = w.jump + cell * CELLS / 2;
         scene_observe(&s, &w);

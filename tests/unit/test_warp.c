@@ -216,6 +216,29 @@ static void test_warp_between(void)
     ictusi_points_fini(&s.points);
 }
 
+/* An interval that becomes so long is counted in these bins, or in none if it did not change. */
+static void interval_counts(int64_t old, int64_t new, int absolute, int relative)
+{
+    struct points points;
+    const int64_t begin = 1000;
+    const int64_t change = new - old;
+    const int64_t lead = change < 0 ? -change : 0;
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    set_point(&points, 0, begin, lead, -1);
+    set_point(&points, 1, begin + old, lead + change, -1);
+    struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+    CHECK(ictusi_warp_event(&warp, (uint64_t)begin) == (uint64_t)(begin + lead));
+    CHECK(ictusi_warp_event(&warp, (uint64_t)(begin + old)) == (uint64_t)(begin + lead + new));
+    const struct warp_stats *stats = &warp.stats;
+    CHECK(stats->stretched == (change != 0) && stats->largest_stretch == llabs(change));
+    CHECK_NEAR(stats->largest_ratio, fabs((double)change) / (double)old, 1e-15);
+    for (int bin = 0; bin < WARP_BINS; bin++) {
+        CHECK(stats->absolute[bin] == (bin == absolute));
+        CHECK(stats->relative[bin] == (bin == relative));
+    }
+    ictusi_points_fini(&points);
+}
+
 /*
  * Intervals are counted by how much they changed: in ticks, from ten on by decades, and as a share
  * of their length, from 1e-9 on. A change of exactly so much belongs to the higher ones.
@@ -247,27 +270,18 @@ static void test_warp_counts(void)
                  {1000, 100000001000, 11, 11},
                  {1000, 99999999999, 10, 11},
                  {1, 10000000001, 10, 11}};
-    struct points points;
-    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int64_t begin = 1000;
-        const int64_t change = cases[i].new - cases[i].old;
-        const int64_t lead = change < 0 ? -change : 0;
-        set_point(&points, 0, begin, lead, -1);
-        set_point(&points, 1, begin + cases[i].old, lead + change, -1);
-        struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
-        CHECK(ictusi_warp_event(&warp, (uint64_t)begin) == (uint64_t)(begin + lead));
-        CHECK(ictusi_warp_event(&warp, (uint64_t)(begin + cases[i].old)) ==
-              (uint64_t)(begin + lead + cases[i].new));
-        const struct warp_stats *stats = &warp.stats;
-        CHECK(stats->stretched == (change != 0) && stats->largest_stretch == llabs(change));
-        CHECK_NEAR(stats->largest_ratio, fabs((double)change) / (double)cases[i].old, 1e-15);
-        for (int bin = 0; bin < WARP_BINS; bin++) {
-            CHECK(stats->absolute[bin] == (bin == cases[i].absolute));
-            CHECK(stats->relative[bin] == (bin == cases[i].relative));
+        interval_counts(cases[i].old, cases[i].new, cases[i].absolute, cases[i].relative);
+    }
+    int64_t edge = 1;
+    for (int decade = 0; decade < WARP_BINS; decade++, edge *= 10) {
+        const int64_t long_one = INT64_C(1000000000);
+        const int share = decade + 1 < WARP_BINS ? decade + 1 : WARP_BINS - 1;
+        interval_counts(long_one, long_one + edge, decade, share);
+        if (decade > 0) {
+            interval_counts(long_one, long_one + edge - 1, decade - 1, decade);
         }
     }
-    ictusi_points_fini(&points);
 }
 
 /* In a damaged archive, events may be far after the point that they lead to; it still counts. */
