@@ -62,29 +62,28 @@ struct comparison {
     double made; /* the largest amount by which such a change exceeds that in the input */
 };
 
-/*
- * The relative change of an interval compared to the truth, beyond the rounding of both its ends,
- * which happened twice: when the clocks were skewed and when they were corrected.
- */
+/* By how many ticks the length of an interval differs from the true one. */
 static double interval_change(const struct comparison *c, const struct stamps *stamps, uint64_t i)
 {
     const uint64_t *good = c->stamps[GOOD].list;
     const double was = (double)(int64_t)(good[i] - good[i - 1]);
-    const double is = (double)(int64_t)(stamps->list[i] - stamps->list[i - 1]);
-    const double change = fabs(is - was) - 2;
-    return change > 0 ? change / (was > 1 ? was : 1) : 0;
+    return fabs((double)(int64_t)(stamps->list[i] - stamps->list[i - 1]) - was);
 }
 
 /*
  * Part of a change comes from the clock itself, where it jumped for example. The rest was made by
- * the correction.
+ * the correction. Neither counts the rounding of both ends, which is a tick each: short intervals
+ * would seem to change by much.
  */
 static void truth_compare_interval(struct comparison *c, uint64_t i)
 {
+    const double rounding = 2;
+    const uint64_t *good = c->stamps[GOOD].list;
+    const double was = fmax((double)(int64_t)(good[i] - good[i - 1]), 1);
     const double in = interval_change(c, &c->stamps[IN], i);
     const double out = interval_change(c, &c->stamps[OUT], i);
-    c->interval = fmax(c->interval, out);
-    c->made = fmax(c->made, out - in);
+    c->interval = fmax(c->interval, (out - rounding) / was);
+    c->made = fmax(c->made, (out - in - rounding) / was);
 }
 
 /* Whether two archives can be compared event by event. */
