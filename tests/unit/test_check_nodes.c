@@ -309,8 +309,8 @@ static void the_worst_come_first(void)
     (void)snprintf(first, sizeof first, "node n0-%060d - 0.5", 0);
     CHECK_STR(world.rows[0][3], first);
     CHECK_STR(shown.text,
-              "2 of 3 nodes and 7 links are faulty; the usual round trip is 12.500 us,\n"
-              "clocks are 3 ppm apart; the checkup took 1.25 s\n");
+              "Faulty: 1 of 3 nodes and 1 of 7 links. The usual round trip is 12.500 us, and\n"
+              "the rates of the clocks scatter by 3 ppm. The checkup took 1.25 s.\n");
     CHECK_STR(world.what, "3 nodes");
     CHECK_STR(world.clock, "usual");
     CHECK(world.plan.rounds == 40 && world.plan.span_s == 1 && world.plan.slow == 1.5);

@@ -233,9 +233,11 @@ static int census_tell(const struct census *c, struct ictus_output *out, int *fa
     size_t count = 0;
     struct row *rows = nodes_sort_rows(c->found, &count);
     int err = rows ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    int links = 0;
     for (size_t i = 0; rows && i < count && !err; i++) {
         const bool fault = rows[i].worst > 1.0;
         *faults += fault;
+        links += fault && rows[i].b >= 0;
         if (i < (size_t)c->options->worst) {
             err = ictus_output_put(out, census_describe(c, &rows[i]));
         } else if (fault) {
@@ -244,11 +246,10 @@ static int census_tell(const struct census *c, struct ictus_output *out, int *fa
     }
     free(rows);
     if (!err && c->options->results.format == ICTUS_FORMAT_TEXT) {
-        printf("%d of %d nodes and %zu links are faulty; the usual round trip is %.3f "
-               "us,\n"
-               "clocks are %.3g ppm apart; the checkup took %.2f s\n",
-               *faults, c->found->node_count, c->found->pair_count, c->found->usual_rtt_ns * 1e-3,
-               c->found->drift_spread * 1e6, c->found->duration_s);
+        printf("Faulty: %d of %d nodes and %d of %zu links. The usual round trip is %.3f us, and\n"
+               "the rates of the clocks scatter by %.3g ppm. The checkup took %.2f s.\n",
+               *faults - links, c->found->node_count, links, c->found->pair_count,
+               c->found->usual_rtt_ns * 1e-3, c->found->drift_spread * 1e6, c->found->duration_s);
     }
     return err;
 }
