@@ -141,6 +141,9 @@ static void results_begin_or_go_on(void)
         CHECK(world.opened == (which < 4) && world.resumed == (which == 4));
         CHECK(world.shown == 1 && out == an_output && world.told_numbers == 0);
     }
+    world_begin(0, 1); /* where it says nothing, no header is told */
+    CHECK(results_open_untold(&options, NULL, header_of_this(), &out, &why) == ICTUS_OK);
+    CHECK(world.opened == 1 && world.shown == 0 && out == an_output);
     options.format = ICTUS_FORMAT_JSON; /* headers are for people */
     world_begin(0, 1);
     CHECK(results_continue(&options, NULL, header_of_this(), &out, &why) == ICTUS_OK);

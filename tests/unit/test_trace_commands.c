@@ -117,8 +117,8 @@ int results_agree(int err, struct ictus_why *why)
     return err;
 }
 
-int results_open(const struct results_options *options, const struct ictus_column *columns,
-                 json_t *header, struct ictus_output **out, struct ictus_why *why)
+int results_open_untold(const struct results_options *options, const struct ictus_column *columns,
+                        json_t *header, struct ictus_output **out, struct ictus_why *why)
 {
     (void)options, (void)why;
     CHECK(!columns && !header);

@@ -29,8 +29,10 @@ void results_outlive_readers(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-int results_open(const struct results_options *options, const struct ictus_column *columns,
-                 json_t *header, struct ictus_output **out, struct ictus_why *why)
+/* results_open(), where a header is printed only if it is told. */
+static int results_begin(const struct results_options *options, const struct ictus_column *columns,
+                         json_t *header, bool told, struct ictus_output **out,
+                         struct ictus_why *why)
 {
     int err = ICTUS_OK;
     *out = NULL;
@@ -39,7 +41,8 @@ int results_open(const struct results_options *options, const struct ictus_colum
     }
     if (command_rank() == 0) {
         /* The output takes the header over and may print nothing before it is known to work. */
-        json_t *shown = options->format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;
+        const bool shows = told && options->format == ICTUS_FORMAT_TEXT;
+        json_t *shown = shows ? json_deep_copy(header) : NULL;
         err = ictus_output_open((enum ictus_format)options->format, columns, options->file, header,
                                 out, why);
         if (!err) {
@@ -48,6 +51,18 @@ int results_open(const struct results_options *options, const struct ictus_colum
         json_decref(shown);
     }
     return results_agree(err, why);
+}
+
+int results_open(const struct results_options *options, const struct ictus_column *columns,
+                 json_t *header, struct ictus_output **out, struct ictus_why *why)
+{
+    return results_begin(options, columns, header, true, out, why);
+}
+
+int results_open_untold(const struct results_options *options, const struct ictus_column *columns,
+                        json_t *header, struct ictus_output **out, struct ictus_why *why)
+{
+    return results_begin(options, columns, header, false, out, why);
 }
 
 int results_continue(const struct results_options *options, const struct ictus_column *columns,

@@ -28,6 +28,13 @@ int results_open(const struct results_options *options, const struct ictus_colum
                  json_t *header, struct ictus_output **out, struct ictus_why *why);
 
 /*
+ * As results_open(), but without a header above the text: for a command that reads what others
+ * measured, about which this machine and the number of this command's processes say nothing.
+ */
+int results_open_untold(const struct results_options *options, const struct ictus_column *columns,
+                        json_t *header, struct ictus_output **out, struct ictus_why *why);
+
+/*
  * As results_open(), but go on with a file that is there, as a daemon does when it starts again.
  */
 int results_continue(const struct results_options *options, const struct ictus_column *columns,

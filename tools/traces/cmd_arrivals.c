@@ -213,7 +213,7 @@ static int arrivals_open_output(const struct arrivals_options *o, struct ictus_o
                                 struct ictus_why *why)
 {
     const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
-    return results_open(&o->results, NULL, header_create(&facts), out, why);
+    return results_open_untold(&o->results, NULL, header_create(&facts), out, why);
 }
 
 /*
@@ -366,7 +366,7 @@ static int arrivals_read_patterns(const struct arrivals_options *o, const char *
 
 /*
  * One table of what happened last, and who is late at the site that was asked for, or where most
- * time is lost. The output is opened with the first table and kept, so that there is one header.
+ * time is lost. The output is opened with the first table and kept, so that a file has one header.
  */
 static int arrivals_follow_show(const struct arrivals_options *o,
                                 const struct ictus_arrivals_list *list, struct ictus_output **out,
