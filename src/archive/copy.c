@@ -162,6 +162,7 @@ static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtR
 static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
+    const bool said = w->job->trace->said;
     struct event_copy copy = {
         .clock = clock, .walk = clock->open(clock->self, index), .code = OTF2_SUCCESS};
     if (!copy.walk) {
@@ -170,6 +171,9 @@ static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReade
     copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->layout.locations[index].ref);
     int err = copy.writer ? copy_read_events(w, index, set, &copy)
                           : copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
+    if (!err) {
+        w->job->trace->said = said; /* where there are no events, there may be no file */
+    }
     if (!clock->close(clock->self, copy.walk, !err) && !err) {
         err = ictusi_archive_beyond(w->job->trace, index);
     }

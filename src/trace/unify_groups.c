@@ -10,8 +10,8 @@ enum { MEMBERS_MAX = 1 << 26 };
 
 /*
  * Parse a list such as "0-15,32" of at most `most` numbers, so that a damaged log cannot cause a
- * larger allocation. The comparison uses to - from, because to + 1 - from overflows if `to` is the
- * largest number.
+ * larger allocation. All counting is by to - from, because nothing is larger than the largest
+ * number, which `to` may be.
  */
 int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *group)
 {
@@ -32,8 +32,8 @@ int ictusi_unify_members(const char *text, uint32_t most, struct unified_group *
             }
             group->members = members;
         }
-        for (uint64_t i = from; i <= to; i++) {
-            group->members[group->count++] = i;
+        for (uint64_t i = 0; i <= to - from; i++) {
+            group->members[group->count++] = from + i;
         }
         text = *end == ',' ? end + 1 : end;
     }
