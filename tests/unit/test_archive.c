@@ -69,6 +69,9 @@ static void write_metrics(OTF2_GlobalDefWriter *d)
     OTF2_GlobalDefWriter_WriteMetricMember(d, MEMBER_DECIMAL, 3, 0, OTF2_METRIC_TYPE_USER,
                                            OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_DOUBLE,
                                            OTF2_BASE_DECIMAL, -3, 4);
+    OTF2_GlobalDefWriter_WriteMetricMember(d, MEMBER_BINARY, 3, 0, OTF2_METRIC_TYPE_USER,
+                                           OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_UINT64,
+                                           OTF2_BASE_DECIMAL, 1, 4); /* the first one counts */
     OTF2_GlobalDefWriter_WriteMetricClass(d, CLASS, 2, members, OTF2_METRIC_ASYNCHRONOUS,
                                           OTF2_RECORDER_KIND_ABSTRACT);
     for (uint32_t i = 0; i < MEMBERS_MORE; i++) {

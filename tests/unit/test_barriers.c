@@ -7,6 +7,8 @@
 #include "../check.h"
 #include "../sim/job.h"
 
+#include "harmonize/state.h"
+
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
 
@@ -66,8 +68,62 @@ static void barriers_hold(enum ictus_barrier_algorithm algorithm)
     }
 }
 
+/* A start as it is set up: what counts as late, and whether words go through memory. */
+static struct {
+    const char *spec;
+    double tolerance_ns[RANKS_MOST];
+    bool memory[RANKS_MOST];
+} start;
+
+static void start_rank(int rank, void *context)
+{
+    struct ictus_harmonize_stats stats;
+    struct ictus_why why = {""};
+    (void)context;
+    REQUIRE(!ictus_harmonize_configure(job_world(), start.spec, "propagate@monotonic", &why));
+    REQUIRE(!ictus_harmonize(job_world(), NULL));
+    REQUIRE(!ictus_harmonize_stats(job_world(), &stats));
+    start.tolerance_ns[rank] = stats.tolerance_ns;
+    start.memory[rank] = ictusi_harmonize_find(job_world())->board != NULL;
+}
+
+/* Where processes take turns on cores, they are given the time that this takes, and no words in
+ * memory unless these are asked for. */
+static void starts_fit_their_place(void)
+{
+    enum { RANKS = 3 };
+    static const struct {
+        const char *spec;
+        double tolerance_ns, crowded_ns;
+        bool memory, crowded_memory;
+    } cases[] = {{"harmonize", 1000, 100000, true, false},
+                 {"harmonize:tolerance=7us", 7000, 7000, true, false},
+                 {"harmonize:within=memory", 1000, 100000, true, true},
+                 {"harmonize:within=messages", 1000, 100000, false, false}};
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        char said[512];
+        const bool crowded = i % 2;
+        const struct job_options options = {.seed = 3,
+                                            .ranks = RANKS,
+                                            .nodes = 1,
+                                            .cores = crowded ? RANKS - 1 : RANKS,
+                                            .latency_ns = LATENCY_NS,
+                                            .inside_ns = LATENCY_NS,
+                                            .slow = -1,
+                                            .slow_factor = 1.0};
+        start.spec = cases[i / 2].spec;
+        REQUIRE(job_run(&options, start_rank, NULL, said, sizeof(said)) == JOB_DONE);
+        for (int r = 0; r < RANKS; r++) {
+            CHECK_NEAR(start.tolerance_ns[r],
+                       crowded ? cases[i / 2].crowded_ns : cases[i / 2].tolerance_ns, 1e-6);
+            CHECK(start.memory[r] == (crowded ? cases[i / 2].crowded_memory : cases[i / 2].memory));
+        }
+    }
+}
+
 int main(void)
 {
+    starts_fit_their_place();
     barriers_hold(ICTUS_BARRIER_DISSEMINATION);
     barriers_hold(ICTUS_BARRIER_TREE);
     barriers_hold(ICTUS_BARRIER_LINEAR);

@@ -78,6 +78,27 @@ static const struct {
     {"MPI_Alltoall", false},           {"MPI_Neighbor", false},
     {"PMPI_Neighbor_alltoall", false}, {"neighbor_search", false},
 };
+/* What attributes mean is told by their names and types together. */
+static const struct {
+    const char *name;
+    OTF2_Type type;
+    char means; /* a call site, a sender, a team's region, operands; 0: nothing */
+} attributes[] = {
+    {"ICTUS::CALL_SITE", OTF2_TYPE_UINT32, 0},
+    {"ICTUS::CALL_SITE", OTF2_TYPE_CALLING_CONTEXT, 'c'},
+    {"ICTUS::CALL_SITES", OTF2_TYPE_CALLING_CONTEXT, 0},
+    {"ICTUS::RECEIVED_FROM::3", OTF2_TYPE_UINT32, 0},
+    {"ICTUS::RECEIVED_FROM::3", OTF2_TYPE_UINT64, 's'},
+    {"ICTUS::RECEIVED_FROM::4", OTF2_TYPE_UINT64, 's'},
+    {"ICTUS::RECEIVED_FROM:", OTF2_TYPE_UINT64, 0},
+    {"ICTUS::TEAM_REGION", OTF2_TYPE_UINT64, 't'},
+    {"ICTUS::TEAM_REGION", OTF2_TYPE_UINT32, 0},
+    {"ICTUS::TEAM_REGIONS", OTF2_TYPE_UINT64, 0},
+    {"ICTUS::OPERANDS", OTF2_TYPE_UINT32, 'o'},
+    {"ICTUS::OPERANDS", OTF2_TYPE_UINT64, 0},
+    {"OPERANDS", OTF2_TYPE_UINT32, 0},
+};
+enum { ATTRIBUTES = sizeof attributes / sizeof *attributes, ATTRIBUTE = 60, TITLES = 70 };
 enum { REGIONS = sizeof regions / sizeof *regions, REGION = 40, NAMES = 20, FIRST = 19 };
 
 static void regions_write(OTF2_GlobalDefWriter *d)
@@ -86,6 +107,14 @@ static void regions_write(OTF2_GlobalDefWriter *d)
         OTF2_GlobalDefWriter_WriteString(d, NAMES + i, regions[i].name);
         OTF2_GlobalDefWriter_WriteRegion(d, REGION + i, NAMES + i, 0, 0, OTF2_REGION_ROLE_FUNCTION,
                                          OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, 0, 0, 0);
+    }
+}
+
+static void attributes_write(OTF2_GlobalDefWriter *d)
+{
+    for (uint32_t i = 0; i < ATTRIBUTES; i++) {
+        OTF2_GlobalDefWriter_WriteString(d, TITLES + i, attributes[i].name);
+        OTF2_GlobalDefWriter_WriteAttribute(d, ATTRIBUTE + i, TITLES + i, 0, attributes[i].type);
     }
 }
 
@@ -101,6 +130,7 @@ static void definitions_write(OTF2_GlobalDefWriter *d, bool damaged)
     OTF2_GlobalDefWriter_WriteString(d, 2, "no node"); /* the first definition counts */
     places_write(d);
     regions_write(d);
+    attributes_write(d);
     for (uint32_t p = 0; p < PROCESSES; p++) {
         const bool gpu = p + 1 == PROCESSES;
         OTF2_GlobalDefWriter_WriteLocationGroup(d, 10 + p, 0,
@@ -205,6 +235,24 @@ static void neighborhoods_are_told_by_names(const struct trace *trace)
     }
 }
 
+static void attributes_have_meanings(const struct trace *trace)
+{
+    const struct {
+        const struct idmap *map;
+        char means;
+    } single[] = {
+        {&trace->places.attribute, 'c'}, {&trace->team_region, 't'}, {&trace->operands, 'o'}};
+    for (size_t k = 0; k < sizeof single / sizeof *single; k++) {
+        const int64_t found = ictusi_idmap_get(single[k].map, 0, 0);
+        REQUIRE(found >= ATTRIBUTE && found < ATTRIBUTE + ATTRIBUTES);
+        CHECK(attributes[found - ATTRIBUTE].means == single[k].means);
+    }
+    for (uint32_t i = 0; i < ATTRIBUTES; i++) {
+        CHECK((ictusi_idmap_get(&trace->senders, ATTRIBUTE + i, 0) == 1) ==
+              (attributes[i].means == 's'));
+    }
+}
+
 static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st, (void)type, (void)at;
@@ -227,6 +275,7 @@ int main(void)
     processes_have_nodes(&trace->layout);
     communicators_have_members(trace);
     neighborhoods_are_told_by_names(trace);
+    attributes_have_meanings(trace);
     CHECK_STR(ictusi_archive_string(trace, 2), "node");
     CHECK_STR(ictusi_archive_string(trace, FIRST), "first");
     CHECK_STR(ictusi_archive_string(trace, 4), "");

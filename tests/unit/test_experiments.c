@@ -200,7 +200,7 @@ static void width_ends_it(void)
 static void nothing_on_time_is_told(void)
 {
     for (int limited = 0; limited < 2; limited++) {
-        world_begin("window:window=3us", 20);
+        world_begin(limited ? "window:window=1ns" : "window:window=3us", 20);
         world.plan.max_time_s = limited ? 5e-3 : 0.0;
         world_play();
         const int64_t invalid = world.results[0].invalid;

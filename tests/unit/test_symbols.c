@@ -88,6 +88,16 @@ static void answers_go_to_their_sites(void)
     ictusi_symbols_free(&s);
 }
 
+/* Files take the lowest number that is free; that of standard input is as good as any. */
+static void standard_input_is_not_needed(void)
+{
+    const int before = dup(STDIN_FILENO);
+    REQUIRE(before >= 0 && close(STDIN_FILENO) == 0);
+    answers_go_to_their_sites();
+    CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0 && errno == EBADF);
+    REQUIRE(dup2(before, STDIN_FILENO) == STDIN_FILENO && close(before) == 0);
+}
+
 static void failures_leave_sites_unknown(void)
 {
     struct symbols s = resolve("#!/bin/sh\necho f; echo file.c:3; exit 1\n");
@@ -130,6 +140,7 @@ int main(void)
     REQUIRE(setenv("PATH", path, 1) == 0);
     file_write(other, "");
     answers_go_to_their_sites();
+    standard_input_is_not_needed();
     failures_leave_sites_unknown();
     time_runs_out();
     CHECK(remove(asked) == 0 && remove(stand_in) == 0 && remove(other) == 0);

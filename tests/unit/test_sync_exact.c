@@ -6,6 +6,9 @@
 #include "../check.h"
 #include "../sim/job.h"
 
+#include "clock/source.h"
+#include "sync/place.h"
+
 #include <ictus/clock.h>
 
 enum { RANKS_MOST = 9, LOOKS = 3, LATENCY_NS = 1000, CALL_NS = 150, READ_NS = 100 };
@@ -249,8 +252,53 @@ static void strangers_are_told(void)
     }
 }
 
+/* Clocks that belong to nodes, and whether processes outnumber cores somewhere. */
+static struct {
+    int nodes, cores;
+    char names[RANKS_MOST][256];
+    bool crowded[RANKS_MOST];
+} places;
+
+static void place_rank(int rank, void *context)
+{
+    struct source *source = NULL;
+    struct ictus_why why = {""};
+    (void)context;
+    REQUIRE(!ictusi_place_open_source(job_world(), "sim:offset=1s,scope=node,seed=3", &source,
+                                      &places.crowded[rank], &why));
+    source->ops->identify(source, places.names[rank], sizeof(places.names[rank]));
+    ictusi_source_free(source);
+}
+
+/* Processes have the same clock if they are on one node, and only then, however they are placed. */
+static void nodes_have_clocks(void)
+{
+    for (int ranks = 1; ranks <= RANKS_MOST; ranks += 2) {
+        for (places.nodes = 1; places.nodes <= ranks; places.nodes += 2) {
+            char said[512];
+            places.cores = (ranks + places.nodes - 1) / places.nodes - places.nodes % 2;
+            struct job_options options = {.seed = 3,
+                                          .ranks = ranks,
+                                          .nodes = places.nodes,
+                                          .cores = places.cores > 0 ? places.cores : 1,
+                                          .latency_ns = LATENCY_NS,
+                                          .inside_ns = LATENCY_NS,
+                                          .slow = -1,
+                                          .slow_factor = 1.0};
+            REQUIRE(job_run(&options, place_rank, NULL, said, sizeof(said)) == JOB_DONE);
+            for (int r = 0; r < ranks; r++) {
+                for (int q = 0; q < r; q++) {
+                    const bool one = r * places.nodes / ranks == q * places.nodes / ranks;
+                    CHECK((strcmp(places.names[r], places.names[q]) == 0) == one);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
+    nodes_have_clocks();
     points_are_apart();
     windows_are_as_long_as_asked();
     levels_are_exact();

@@ -23,11 +23,12 @@
 enum { RANKS = 4, CALLS = 20000, LATE = 2, SIGMA_NS = 300, OTHERS = 37 };
 
 static char directory[CHECK_PATH];
+static bool together; /* all processes are on one machine and read one clock */
 
 /* How far the clock of each process is ahead of the global one. */
 static int64_t clock_ahead(int rank)
 {
-    return (int64_t)rank * 1500000000;
+    return together ? 700000000 : (int64_t)rank * 1500000000;
 }
 
 /* Rank 2 is late by 10 us in every call, and all ranks jitter. */
@@ -58,7 +59,7 @@ static void write_log(int rank)
     REQUIRE(log != NULL);
     (void)fprintf(
         log, "H\t1\t%llu\t%d\t%d\t%d\nK\t0\t0\t0\t0\nA\t0\t0\nO\tnode%d\nX\tprogram\nL\tnone\n",
-        (unsigned long long)TRACE_TABLE_HASH, rank, RANKS, (int)getpid(), rank);
+        (unsigned long long)TRACE_TABLE_HASH, rank, RANKS, (int)getpid(), together ? 0 : rank);
     (void)fprintf(log, "I\t1\nS\t%lld\t0\t0\t%d\t%d\t%d\n", (long long)clock_ahead(rank), SIGMA_NS,
                   2 * SIGMA_NS, SIGMA_NS);
     (void)fprintf(log, "S\t%lld\t4000000000000\t0\t%d\t%d\t%d\n",
@@ -279,6 +280,75 @@ static void check_twice(void)
     ictus_tallies_close(tallies);
 }
 
+/* Two readings of one clock are as far apart as they say. Of a lost log, no process is known. */
+static void check_together(void)
+{
+    char path[4200];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_arrivals_list list;
+    struct ictus_tallies_state state;
+    struct ictus_why why = {""};
+    together = true;
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
+        REQUIRE(unlink(path) == 0);
+        write_log(r);
+        write_tally(r, CALLS);
+    }
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    REQUIRE(ictus_tallies_read(tallies, 1, 0, &list, NULL, &why) == ICTUS_OK);
+    const struct ictus_arrivals *all = find(&list, "allreduce");
+    for (int64_t i = 0; i < all->recorded; i++) {
+        int64_t wanted[RANKS];
+        truth(number_of_all(all->calls[i]), wanted);
+        CHECK(memcmp(wanted, all->offsets_ns + i * RANKS, sizeof wanted) == 0);
+        CHECK(all->errors_ns[i] == 1.0);
+    }
+    CHECK(all->recorded == TALLY_RECENT && all->error_ns == 1.0);
+    ictus_arrivals_list_free(&list);
+    ictus_tallies_close(tallies);
+    together = false;
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.log", directory, r);
+        if (r == 2) {
+            REQUIRE(unlink(path) == 0);
+        } else {
+            write_log(r);
+        }
+    }
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, &state, &why) == ICTUS_OK);
+    CHECK(state.processes == RANKS && state.missing == 1 && list.count == 0);
+    ictus_arrivals_list_free(&list);
+    ictus_tallies_close(tallies);
+    write_log(2);
+}
+
+/* Mappings of files of statistics in this process. */
+static int mapped(void)
+{
+    char line[4400];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    REQUIRE(maps);
+    while (fgets(line, sizeof line, maps)) {
+        count += strstr(line, ".tally") != NULL;
+    }
+    (void)fclose(maps);
+    return count;
+}
+
+/* A program without a standard input reads the same, and none keeps what it has read mapped. */
+static void check_resources(struct ictus_tallies *tallies)
+{
+    const int before = dup(STDIN_FILENO);
+    REQUIRE(before >= 0 && close(STDIN_FILENO) == 0);
+    check_recent(tallies);
+    CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* closed again */
+    REQUIRE(dup2(before, STDIN_FILENO) == STDIN_FILENO && close(before) == 0);
+    CHECK(mapped() == 0);
+}
+
 /*
  * Four calls, two of which share the largest height, so no table is empty. A call that a process
  * began two hours after the others is left out.
@@ -353,7 +423,14 @@ int main(void)
     REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
     check_sample(tallies);
     check_recent(tallies);
+    check_resources(tallies);
     ictus_tallies_close(tallies);
+    check_together();
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
+        REQUIRE(unlink(path) == 0);
+        write_tally(r, CALLS);
+    }
     check_uneven();
     check_few();
     check_twice();
