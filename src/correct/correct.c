@@ -198,6 +198,7 @@ static int correct_end_error(struct correction *c, double *error_ns)
 /* Passes of the forward amortisation, each with a smaller gamma, until the error is small. */
 static int correct_forward(struct correction *c)
 {
+    const double rounding = 1e-9; /* more than that of ten times 1 - 0.9 */
     double before = INFINITY;
     int err = ICTUS_OK;
     c->gamma = c->options->gamma;
@@ -209,17 +210,18 @@ static int correct_forward(struct correction *c)
             err = correct_end_error(c, &c->error_ns);
         }
         /*
-         * gamma 0.99, 0.9, 0: with each pass a lead decays ten times as fast. Intervals after a
-         * jump shrink by up to 1 - gamma, so the gentlest value comes first. Another pass is made
-         * only if the error at the end is too large and the last pass reduced it by 1 % or more.
+         * gamma 0.99, then 0.9: with each pass a lead decays ten times as fast. Intervals after a
+         * jump shrink by up to 1 - gamma, so the gentlest value comes first, and 0, at which they
+         * would vanish, never. Another pass is made only if the error at the end is too large and
+         * the last pass reduced it by 1 % or more.
          */
-        const double smaller = 1 - (1 - c->gamma) * 10;
-        if (err || c->passes >= c->options->passes || smaller < 0 ||
+        const double faster = (1 - c->gamma) * 10;
+        if (err || c->passes >= c->options->passes || faster > 1 - rounding ||
             c->error_ns <= c->options->error_s * 1e9 || c->error_ns >= before * 0.99) {
             return err;
         }
         before = c->error_ns;
-        c->gamma = smaller;
+        c->gamma = 1 - faster;
     }
 }
 
