@@ -142,13 +142,10 @@ static struct distance distance_of(const struct times *t, const struct times *go
     return d;
 }
 
-/* By how much an interval differs from the true one, beyond a tick at either end. */
-static double interval_changed(const struct times *t, const struct times *good, uint32_t l,
-                               uint32_t i)
+/* By how much an interval differs from the true one, ticks. */
+static double interval_off(const struct times *t, const struct times *good, uint32_t l, uint32_t i)
 {
-    const double was = (double)(good->at[l][i] - good->at[l][i - 1]);
-    const double is = (double)(int64_t)(t->at[l][i] - t->at[l][i - 1]);
-    return fmax(0, fabs(is - was) - 2) / fmax(1, was);
+    return fabs(time_off(t, good, l, i) - time_off(t, good, l, i - 1));
 }
 
 /* Errors of so many ticks at the beginning and so many more at the end, of all but one clock. */
@@ -194,9 +191,11 @@ static void report_is(const json_t *truth, const struct times *t, const struct f
             declared += l > 0;
             covered += l > 0 && by <= error;
             if (i > 0) {
-                const double changed = interval_changed(&t[OUT], &t[GOOD], l, i);
-                most = fmax(most, changed);
-                made = fmax(made, changed - interval_changed(&t[IN], &t[GOOD], l, i));
+                /* Beyond a tick at either end, relative to its length. */
+                const double was = fmax(1, (double)(t[GOOD].at[l][i] - t[GOOD].at[l][i - 1]));
+                const double off = interval_off(&t[OUT], &t[GOOD], l, i) - 2;
+                most = fmax(most, off / was);
+                made = fmax(made, (off - interval_off(&t[IN], &t[GOOD], l, i)) / was);
             }
         }
     }
