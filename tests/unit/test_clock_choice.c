@@ -48,6 +48,11 @@ static int small_observe(struct clock_source *source, struct clock_model *m)
     return ictusi_clock_model_see(m, d, 1e-3);
 }
 
+/* What was stated of the last model, by clock: its error at either end, and its factor. */
+static struct {
+    double first[SMALL], last[SMALL], factor[SMALL];
+} stated;
+
 /* The largest error of the chosen model, over all clocks except one and all knots, us. */
 static double small_choose_but(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
                                uint32_t but, struct clock_choice *choice)
@@ -58,6 +63,11 @@ static double small_choose_but(double (*shown_us)(uint32_t clock, double share),
     REQUIRE(!ictusi_clock_model_init(&m, SMALL, knots, SPAN));
     REQUIRE(!ictusi_delays_init(&small.delays, NULL, SMALL, SMALL_CELLS));
     REQUIRE(!ictusi_clock_choice_run(&m, &small.source, choice));
+    for (uint32_t u = 0; u < SMALL; u++) {
+        stated.first[u] = m.error[u * knots];
+        stated.last[u] = m.error[u * knots + knots - 1];
+        stated.factor[u] = choice->walk.factor[u];
+    }
     ictusi_clock_model_align(&m);
     for (uint32_t i = 0; i < SMALL * knots; i++) {
         const double share = (i % knots) / (double)(knots - 1);
@@ -119,8 +129,55 @@ static void moves_exceed_errors(void)
     struct clock_choice choice;
     CHECK_NEAR(small_choose(shown_drifting, 2, &choice), 4, 1e-9);
     CHECK(choice.kind == CLOCKS_BASE);
+    /* It may be wrong by what the fit says all the same. */
+    CHECK(stated.first[3] > stated.first[1] + 2.5 && stated.first[3] < stated.first[1] + 4);
+    CHECK(stated.last[3] > stated.last[1] + 2.5 && stated.last[3] < stated.last[1] + 4);
+    CHECK_NEAR(stated.first[4], stated.first[1], 0.1);
     ictusi_clock_choice_fini(&choice);
     CHECK(small_choose(shown_drifting_more, 2, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
+    ictusi_clock_choice_fini(&choice);
+}
+
+/* The clock that shows the time rises and falls again. */
+static double shown_wandering(uint32_t clock, double share)
+{
+    return clock == 0 ? 100 * sin(2 * 3.14159265 * share) : 0;
+}
+
+/* All rise and fall, each in its own way. */
+static double shown_waving(uint32_t clock, double share)
+{
+    return clock > 0 ? 60 * sin(2 * 3.14159265 * share * (1 + 0.1 * clock) + 2.0 * clock) : 0;
+}
+
+/*
+ * One clock that bends among others that do not has a factor of its own, and a larger error than
+ * they have, be it that all are compared to it; where all bend there is none.
+ */
+static void bends_have_factors(void)
+{
+    struct clock_choice choice;
+    CHECK(small_choose(shown_bent, 9, &choice) < 6 && choice.kind == CLOCKS_WALK);
+    CHECK(choice.walk.apart && !choice.walk.even && choice.walk.strength >= 1e-7);
+    for (uint32_t u = 0; u < SMALL; u++) {
+        CHECK(u == 3 ? stated.factor[u] > 100 : stated.factor[u] >= 1 && stated.factor[u] < 4);
+        CHECK(u == 3 || stated.first[u] < stated.first[3] / 2);
+        CHECK(u == 3 || stated.last[u] < stated.last[3] / 2);
+    }
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_wandering, 9, &choice) < 25 && choice.kind == CLOCKS_WALK);
+    for (uint32_t u = 0; u < SMALL; u++) {
+        CHECK(u == 0 ? stated.factor[u] > 100 : stated.factor[u] >= 1 && stated.factor[u] < 4);
+    }
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_waving, 9, &choice) < 30 && choice.kind == CLOCKS_WALK);
+    CHECK(!choice.walk.apart && choice.refused == CLOCKS_BASE);
+    for (uint32_t u = 0; u < SMALL; u++) {
+        CHECK(stated.factor[u] >= 1 && stated.factor[u] < 4);
+    }
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_wrongly, 9, &choice) < 0.1 && choice.kind == CLOCKS_LINES);
+    CHECK(choice.walk.strength == 0 && !choice.walk.apart && !choice.walk.even);
     ictusi_clock_choice_fini(&choice);
 }
 
@@ -199,6 +256,7 @@ int main(void)
 {
     models_are_chosen();
     moves_exceed_errors();
+    bends_have_factors();
     jumps_bend_no_other();
     jumps_are_healed();
     declined_is_told();

@@ -248,6 +248,20 @@ static void good_clocks_are_kept(void)
 
 enum { KNOTS = 3, FROM = 1000, TO = 3000, RAISED = 70 };
 
+/* However far a clock was set back, it still runs, at half its pace at least. */
+static void clocks_that_are_set_run_on(void)
+{
+    for (double size = -1e8; size <= 1e8; size += 4e7) {
+        const struct world w = {.jump = {0, 0, size}, .wait = 200, .silent = -1};
+        struct fitted *f = fitted_open(&w, CLOCKS, false);
+        REQUIRE(f->fit.jump_count == 1 && f->session->units);
+        const struct clock_jump *jump = &f->fit.jumps[0];
+        CHECK((double)(jump->to - jump->from) >= 1.98 * fabs(jump->size));
+        CHECK(ictusi_clock_maps_bend(f->session->units, f->session->unit_count) < 1.02);
+        fitted_close(f);
+    }
+}
+
 /* A fit with two jumps of the second of three clocks; two ticks are a microsecond. */
 static struct clock_fit made_fit(void)
 {
@@ -309,6 +323,11 @@ static void errors_are_told_by_instants(void)
     CHECK(ictusi_clock_fit_error(&fit, 1, to + 1) < 10);
     CHECK_NEAR(ictusi_clock_fit_error(&fit, 2, from + 50), 6, 1e-9);
     fit.tried = false;
+    CHECK(ictusi_clock_fit_error(&fit, 1, FROM) == -1);
+    fit.clock_of = NULL; /* nor is anything known where there was nothing to fit */
+    CHECK(ictusi_clock_fit_error(&fit, 1, FROM) == -1);
+    fit.tried = true;
+    fit.model.error = NULL;
     CHECK(ictusi_clock_fit_error(&fit, 1, FROM) == -1);
 }
 
@@ -382,6 +401,7 @@ int main(void)
 {
     clocks_are_found();
     jumps_are_found();
+    clocks_that_are_set_run_on();
     nodes_share_clocks();
     good_clocks_are_kept();
     jumps_take_their_time();

@@ -20,7 +20,15 @@
 
 /* A tick is 2 ns. The message is sent at SENT; the receiver sends another one later, as its last.
  */
-enum { RANKS = 2, EVENTS = 3, TICK_NS = 2, OFFSET = 500000, BEGIN = 1000000, SENT = 10000000 };
+enum {
+    RANKS = 2,
+    EVENTS = 3, /* of the last rank; the first has one more */
+    TICK_NS = 2,
+    OFFSET = 500000,
+    BEGIN = 1000000,
+    SENT = 10000000,
+    LAST = 8 * SENT
+};
 static const uint64_t realtime = 1000000000;
 
 static char root[CHECK_PATH];
@@ -47,7 +55,8 @@ static void write_definitions(OTF2_Archive *archive)
     for (uint32_t r = 0; r < RANKS; r++) {
         OTF2_GlobalDefWriter_WriteLocationGroup(d, r, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);
-        OTF2_GlobalDefWriter_WriteLocation(d, r, 0, OTF2_LOCATION_TYPE_CPU_THREAD, EVENTS, r);
+        OTF2_GlobalDefWriter_WriteLocation(d, r, 0, OTF2_LOCATION_TYPE_CPU_THREAD,
+                                           EVENTS + (r == 0), r);
     }
     OTF2_GlobalDefWriter_WriteRegion(d, 0, 0, 0, 0, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_USER,
                                      OTF2_REGION_FLAG_NONE, 0, 0, 0);
@@ -66,10 +75,11 @@ static void archive_write(uint64_t early, uint64_t later)
     OTF2_EvtWriter *w = OTF2_Archive_GetEvtWriter(archive, 0);
     OTF2_EvtWriter_Enter(w, NULL, BEGIN, 0);
     OTF2_EvtWriter_MpiSend(w, NULL, SENT, 1, 0, 7, 8);
-    OTF2_EvtWriter_MpiRecv(w, NULL, 8 * (uint64_t)SENT, 1, 0, 7, 8);
+    OTF2_EvtWriter_MpiRecv(w, NULL, LAST, 1, 0, 7, 8);
+    OTF2_EvtWriter_MpiRecv(w, NULL, LAST, 1, 0, 8, 8);
     OTF2_Archive_CloseEvtWriter(archive, w);
     w = OTF2_Archive_GetEvtWriter(archive, 1);
-    OTF2_EvtWriter_Enter(w, NULL, BEGIN + 1, 0);
+    OTF2_EvtWriter_MpiSend(w, NULL, BEGIN + 1, 0, 0, 8, 8);
     OTF2_EvtWriter_MpiRecv(w, NULL, SENT - early, 0, 0, 7, 8);
     OTF2_EvtWriter_MpiSend(w, NULL, SENT - early + later, 0, 0, 7, 8);
     OTF2_Archive_CloseEvtWriter(archive, w);
@@ -156,14 +166,16 @@ static void times_are_told(void)
     json_t *report = corrected(&o);
     REQUIRE(!ictusi_archive_open(out, &trace, &why));
     CHECK(trace->global_offset == BEGIN);
-    CHECK(trace->layout.length == 8 * (uint64_t)SENT - BEGIN + 1);
+    CHECK(trace->layout.length == LAST - BEGIN + 1);
     CHECK(trace->realtime == realtime + (BEGIN - OFFSET) * TICK_NS);
     ictusi_archive_close(trace);
     CHECK_STR(json_string_value(json_object_get(report, "presync")), "none");
     CHECK(told(report, "asked_slope") == 0.01 && told(report, "ranks") == 1);
-    /* No point comes before, but an event that is eased into the shift, a hundredth of the time. */
+    /* The send that comes before is eased into the shift, a hundredth of the time. */
     const double eased = 0.01 * (SENT - 299999 - BEGIN - 1);
-    CHECK(told(report, "ramps") == 0 && told(report, "raised_ns") == 0);
+    CHECK(told(report, "ramps") == 1 && told(report, "limited_ramps") == 0);
+    CHECK(told(report, "raised_ns") == 0 && told(report, "steep_intervals") == 0);
+    CHECK_NEAR(told(report, "largest_slope"), 0.01, 1e-6);
     CHECK(told(report, "moved_events") == 3 && told(report, "changed_intervals") == 2);
     CHECK_NEAR(told(report, "max_interval_change_ns"), eased * TICK_NS, 2 * TICK_NS);
     CHECK_NEAR(told(report, "max_interval_change_relative"), 0.01, 1e-6);
