@@ -150,6 +150,14 @@ static double shown_waving(uint32_t clock, double share)
     return clock > 0 ? 60 * sin(2 * 3.14159265 * share * (1 + 0.1 * clock) + 2.0 * clock) : 0;
 }
 
+/* Whether this clock alone has a large factor; SMALL: none has. */
+static void factor_is_large_of(uint32_t clock)
+{
+    for (uint32_t u = 0; u < SMALL; u++) {
+        CHECK(u == clock ? stated.factor[u] > 100 : stated.factor[u] >= 1 && stated.factor[u] < 4);
+    }
+}
+
 /*
  * One clock that bends among others that do not has a factor of its own, and a larger error than
  * they have, be it that all are compared to it; where all bend there is none.
@@ -159,23 +167,24 @@ static void bends_have_factors(void)
     struct clock_choice choice;
     CHECK(small_choose(shown_bent, 9, &choice) < 6 && choice.kind == CLOCKS_WALK);
     CHECK(choice.walk.apart && !choice.walk.even && choice.walk.strength >= 1e-7);
+    factor_is_large_of(3);
     for (uint32_t u = 0; u < SMALL; u++) {
-        CHECK(u == 3 ? stated.factor[u] > 100 : stated.factor[u] >= 1 && stated.factor[u] < 4);
         CHECK(u == 3 || stated.first[u] < stated.first[3] / 2);
         CHECK(u == 3 || stated.last[u] < stated.last[3] / 2);
     }
     ictusi_clock_choice_fini(&choice);
     CHECK(small_choose(shown_wandering, 9, &choice) < 25 && choice.kind == CLOCKS_WALK);
-    for (uint32_t u = 0; u < SMALL; u++) {
-        CHECK(u == 0 ? stated.factor[u] > 100 : stated.factor[u] >= 1 && stated.factor[u] < 4);
-    }
+    factor_is_large_of(0);
     ictusi_clock_choice_fini(&choice);
     CHECK(small_choose(shown_waving, 9, &choice) < 30 && choice.kind == CLOCKS_WALK);
     CHECK(!choice.walk.apart && choice.refused == CLOCKS_BASE);
-    for (uint32_t u = 0; u < SMALL; u++) {
-        CHECK(stated.factor[u] >= 1 && stated.factor[u] < 4);
-    }
+    factor_is_large_of(SMALL);
     ictusi_clock_choice_fini(&choice);
+}
+
+static void lines_have_no_strength(void)
+{
+    struct clock_choice choice;
     CHECK(small_choose(shown_wrongly, 9, &choice) < 0.1 && choice.kind == CLOCKS_LINES);
     CHECK(choice.walk.strength == 0 && !choice.walk.apart && !choice.walk.even);
     ictusi_clock_choice_fini(&choice);
@@ -257,6 +266,7 @@ int main(void)
     models_are_chosen();
     moves_exceed_errors();
     bends_have_factors();
+    lines_have_no_strength();
     jumps_bend_no_other();
     jumps_are_healed();
     declined_is_told();
