@@ -9,8 +9,10 @@
 
 #include "harmonize/state.h"
 
+#include <dirent.h>
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
+#include <unistd.h>
 
 enum { RANKS_MOST = 9, TURNS = 25, LATENCY_NS = 1000, CALL_NS = 150 };
 
@@ -73,7 +75,31 @@ static struct {
     const char *spec;
     double tolerance_ns[RANKS_MOST];
     bool memory[RANKS_MOST];
+    char hint[128];
 } start;
+
+/* Shared pages that this process left under a name, where others would find them. */
+static int pages_left(void)
+{
+    char mine[64];
+    int count = 0;
+    DIR *list = opendir("/dev/shm");
+    REQUIRE(list);
+    (void)snprintf(mine, sizeof(mine), "ictus-%ld-", (long)getpid());
+    for (const struct dirent *entry = NULL; (entry = readdir(list)) != NULL;) {
+        count += strncmp(entry->d_name, mine, strlen(mine)) == 0;
+    }
+    (void)closedir(list);
+    return count;
+}
+
+/* The next descriptor that is free: greater after something that leaves files open. */
+static int next_descriptor(void)
+{
+    const int next = dup(STDERR_FILENO);
+    REQUIRE(next >= 0 && close(next) == 0);
+    return next;
+}
 
 static void start_rank(int rank, void *context)
 {
@@ -84,6 +110,8 @@ static void start_rank(int rank, void *context)
     REQUIRE(!ictus_harmonize(job_world(), NULL));
     REQUIRE(!ictus_harmonize_stats(job_world(), &stats));
     start.tolerance_ns[rank] = stats.tolerance_ns;
+    const char *hint = ictusi_harmonize_attached_hint(job_world());
+    (void)snprintf(start.hint, sizeof(start.hint), "%s", hint ? hint : "none");
     start.memory[rank] = ictusi_harmonize_find(job_world())->board != NULL;
 }
 
@@ -111,8 +139,13 @@ static void starts_fit_their_place(void)
                                             .inside_ns = LATENCY_NS,
                                             .slow = -1,
                                             .slow_factor = 1.0};
+        char hint[128];
         start.spec = cases[i / 2].spec;
+        const int free_before = next_descriptor();
         REQUIRE(job_run(&options, start_rank, NULL, said, sizeof(said)) == JOB_DONE);
+        CHECK(pages_left() == 0 && next_descriptor() == free_before);
+        (void)snprintf(hint, sizeof(hint), "%s\npropagate@monotonic", start.spec);
+        CHECK_STR(start.hint, hint); /* what a duplicate is to have */
         for (int r = 0; r < RANKS; r++) {
             CHECK_NEAR(start.tolerance_ns[r],
                        crowded ? cases[i / 2].crowded_ns : cases[i / 2].tolerance_ns, 1e-6);

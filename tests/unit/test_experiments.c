@@ -15,7 +15,7 @@ enum { RANKS = NAMED_RANKS, CALLS_MAX = 8192, NEAR_NS = 400, NEVER = -1 };
 /* One call on a rank. */
 struct visit {
     int64_t entered, left, turn;
-    int root, size;
+    int root, size, messages, partitions, threads, sets;
 };
 
 /* What is asked for, and what came of it. */
@@ -39,7 +39,14 @@ static int known_run(struct call *call)
     const int k = world.calls[me]++;
     REQUIRE(k < CALLS_MAX);
     struct visit *v = &world.visits[me][k];
-    *v = (struct visit){job_now(), 0, call->turn, call->root, call->size};
+    *v = (struct visit){.entered = job_now(),
+                        .turn = call->turn,
+                        .root = call->root,
+                        .size = call->size,
+                        .messages = call->messages,
+                        .partitions = call->partitions,
+                        .threads = call->threads,
+                        .sets = call->sets};
     job_spend((double)world.length_ns(me, k));
     v->left = job_now();
     return k == world.fails_at ? MPI_ERR_OTHER : MPI_SUCCESS;
@@ -254,6 +261,25 @@ static void groups_are_equal(void)
     }
 }
 
+/* A call has what the plan says, or what is usual. */
+static void calls_are_as_planned(void)
+{
+    static const struct {
+        int given, messages, partitions, threads, sets;
+    } cases[] = {{0, 64, 4, 1, 1}, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, {7, 7, 7, 7, 7}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        world_begin("harmonize", 3);
+        world.plan.messages = world.plan.partitions = cases[i].given;
+        world.plan.threads = world.plan.buffers = cases[i].given;
+        world_play();
+        CHECK(!world.errors[0] && world.calls[0] == 3);
+        const struct visit *v = &world.visits[1][2];
+        CHECK(v->messages == cases[i].messages && v->partitions == cases[i].partitions);
+        CHECK(v->threads == cases[i].threads && v->sets == cases[i].sets);
+        world_end();
+    }
+}
+
 /* A call that fails ends it, with the reason. */
 static void failures_are_told(void)
 {
@@ -345,6 +371,7 @@ int main(void)
     nothing_on_time_is_told();
     parts_go_on();
     groups_are_equal();
+    calls_are_as_planned();
     failures_are_told();
     nonsense_is_refused();
     return check_result();

@@ -503,8 +503,34 @@ static void clocks_are_taken_apart(void)
     CHECK(ictus_clock_default("hca3@tsc", sync, 2, source, sizeof(source), &why) == ICTUS_ERR_ARG);
 }
 
+/* A pair is two processes of the study. Whoever is none of them has nothing to do, and all refuse
+ * what is no pair, with the same error and without a message. */
+static void pairs_are_two_of_them(void)
+{
+    enum { SIZE = 5 };
+    static struct source source = {&told_ops};
+    struct ictus_study study = {.source = &source, .rank = SIZE - 1, .size = SIZE};
+    struct ictus_offset offset = {.half_width_ns = -1.0};
+    double rtt_ns = -1.0;
+    for (int a = -2; a <= SIZE + 1; a++) {
+        for (int b = -2; b <= SIZE + 1; b++) {
+            const bool fits = a >= 0 && b >= 0 && a < SIZE && b < SIZE && a != b;
+            if (!fits || (a != SIZE - 1 && b != SIZE - 1)) {
+                const int wanted = fits ? ICTUS_OK : ICTUS_ERR_ARG;
+                CHECK(ictus_study_rtt(&study, a, b, 1, &rtt_ns) == wanted);
+                CHECK(ictus_study_offset(&study, a, b, 1, &offset) == wanted);
+            }
+            CHECK(ictus_study_rtt(&study, a, b, 0, &rtt_ns) == ICTUS_ERR_ARG);
+            CHECK(ictus_study_offset(&study, a, b, 0, &offset) == ICTUS_ERR_ARG);
+        }
+    }
+    CHECK(ictus_study_rtt(NULL, 0, 1, 1, &rtt_ns) == ICTUS_ERR_ARG);
+    CHECK(rtt_ns == -1.0 && offset.half_width_ns == -1.0);
+}
+
 int main(void)
 {
+    pairs_are_two_of_them();
     patience_is_what_simulation_says();
     patience_knows_its_limits();
     minimum_of_draws();
