@@ -85,6 +85,21 @@ static void cover(struct world *w, const struct outcome *out, int first, int las
     }
 }
 
+/* Synchronise once in each of several worlds that differ in their seeds. */
+static struct coverage cover_worlds(struct world_options o, int worlds, int sweeps, double window_s)
+{
+    struct coverage c = {0.0, 0.0, 0.0};
+    for (int t = 1; t <= worlds; t++) {
+        struct outcome out;
+        o.seed = (uint64_t)t;
+        struct world *w = world_create(&o);
+        synchronise(w, sweeps, window_s, &out);
+        cover(w, &out, 1, o.size - 1, &c);
+        world_free(w);
+    }
+    return c;
+}
+
 /* Three noisy nodes report larger errors, and the others are as good as without them. */
 static void noisy_nodes_know_it(void)
 {
@@ -114,18 +129,11 @@ static void noisy_nodes_know_it(void)
 static void a_noisy_reference_is_seen(void)
 {
     for (int size = 16; size <= 64; size += 48) {
-        struct coverage c = {0.0, 0.0, 0.0};
-        for (int t = 0; t < CHECK_TRIALS(40); t++) {
-            struct world_options o = world_defaults(size, (uint64_t)t + 1);
-            o.noisy_first = true;
-            o.noise_ns = 20e3;
-            o.walk = 0.0;
-            struct world *w = world_create(&o);
-            struct outcome out;
-            synchronise(w, 2, 0.3, &out);
-            cover(w, &out, 1, size - 1, &c);
-            world_free(w);
-        }
+        struct world_options o = world_defaults(size, 1);
+        o.noisy_first = true;
+        o.noise_ns = 20e3;
+        o.walk = 0.0;
+        const struct coverage c = cover_worlds(o, CHECK_TRIALS(40), 2, 0.3);
         CHECK_OF_TRIALS(c.inside > 0.8 * c.count);
         CHECK_OF_TRIALS(c.square < 2.5 * c.count && c.square > 0.2 * c.count);
     }
@@ -138,16 +146,9 @@ static void a_noisy_reference_is_seen(void)
 static void wandering_clocks_are_noticed(void)
 {
     enum { SIZE = 12, TRIALS = CHECK_TRIALS(30) };
-    struct coverage c = {0.0, 0.0, 0.0};
-    for (int t = 0; t < TRIALS; t++) {
-        struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
-        o.walk = 3e-8;
-        struct world *w = world_create(&o);
-        struct outcome out;
-        synchronise(w, 8, 1.5, &out);
-        cover(w, &out, 1, SIZE - 1, &c);
-        world_free(w);
-    }
+    struct world_options o = world_defaults(SIZE, 1);
+    o.walk = 3e-8;
+    const struct coverage c = cover_worlds(o, TRIALS, 8, 1.5);
     CHECK_OF_TRIALS(c.inside > 0.8 * c.count);
     CHECK_OF_TRIALS(c.square < 4.0 * c.count && c.square > 0.4 * c.count);
 }
@@ -223,16 +224,9 @@ static void congested_bursts_of_most_pairs_count_less(void)
 static void usual_bursts_stay(void)
 {
     enum { SIZE = 16, TRIALS = CHECK_TRIALS(40) };
-    struct coverage c = {0.0, 0.0, 0.0};
-    for (int t = 0; t < TRIALS; t++) {
-        struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
-        o.walk = 3e-8;
-        struct world *w = world_create(&o);
-        struct outcome out;
-        synchronise(w, 6, 1.5, &out);
-        cover(w, &out, 1, SIZE - 1, &c);
-        world_free(w);
-    }
+    struct world_options o = world_defaults(SIZE, 1);
+    o.walk = 3e-8;
+    const struct coverage c = cover_worlds(o, TRIALS, 6, 1.5);
     CHECK_OF_TRIALS(c.inside >= 0.9 * c.count);
     CHECK_OF_TRIALS(c.square < 2.0 * c.count);
 }
@@ -256,17 +250,10 @@ static void two_processes_admit_an_asymmetry(void)
  */
 static void one_loop_is_little(double asymmetry_ns)
 {
-    struct coverage c = {0.0, 0.0, 0.0};
-    for (int t = 0; t < CHECK_TRIALS(200); t++) {
-        struct world_options o = world_defaults(3, (uint64_t)t + 1);
-        o.asymmetry_ns = asymmetry_ns;
-        o.walk = 0.0;
-        struct world *w = world_create(&o);
-        struct outcome out;
-        synchronise(w, 2, 0.3, &out);
-        cover(w, &out, 1, 2, &c);
-        world_free(w);
-    }
+    struct world_options o = world_defaults(3, 1);
+    o.asymmetry_ns = asymmetry_ns;
+    o.walk = 0.0;
+    const struct coverage c = cover_worlds(o, CHECK_TRIALS(200), 2, 0.3);
     CHECK_OF_TRIALS(c.inside > 0.94 * c.count);
 }
 
