@@ -112,6 +112,8 @@ void ictusi_mesh_free(struct mesh *mesh)
     if (mesh) {
         mesh_drop_pending(mesh);
         ictusi_laplacian_free(&mesh->laplacian);
+        ictusi_laplacian_free(&mesh->between);
+        free(mesh->node);
         free(mesh->base);
         free(mesh->drift);
         free(mesh->x);
@@ -312,6 +314,9 @@ static int mesh_solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
     int err = ictusi_mesh_group_solve(m, spread);
     err = err ? err : ictusi_mesh_errors(m, spread);
+    if (!err && m->node) {
+        err = ictusi_mesh_share_paths(m, spread);
+    }
     const double place = mesh_place_variance(m);
     for (int k = 0; !err && k < m->pending_count; k++) {
         const int row = m->sweeps - m->pending_count + k;

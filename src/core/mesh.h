@@ -48,6 +48,14 @@ struct mesh_quality {
  */
 int ictusi_mesh_create(int size, double walk, struct mesh **mesh);
 
+/*
+ * Tell on which nodes the processes are, if some are on the same one: between two nodes they use
+ * one path, and share its asymmetry. Called once, before anything is solved. nodes has one element
+ * for each process, is copied, and numbers nodes from 0 in the order of their first processes.
+ * Errors: ICTUS_ERR_ARG (other numbers), ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_set_nodes(struct mesh *mesh, const int *nodes);
+
 /* Release the mesh. NULL is allowed. */
 void ictusi_mesh_free(struct mesh *mesh);
 

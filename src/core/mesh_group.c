@@ -235,17 +235,15 @@ static void mesh_group_own_noise(struct group *g, const struct mesh_spread *spre
     }
 }
 
-/* Few loops show little of the asymmetry, however small it seems, so part of the usual one is
- * added. */
-static void mesh_group_admit_bias(const struct group *g, struct mesh_spread *spread)
+double ictusi_mesh_admit_bias(double seen, double usual, double *freedom)
 {
-    const double prior = bias_prior * fmax(1.0 - spread->freedom / few_loops, 0.0);
-    const double usual = mesh_group_usual_bias(g);
-    spread->bias_freedom = spread->freedom;
-    if (g->count > 1 && prior > 0.0 && usual < INFINITY) {
-        spread->bias_freedom += prior;
-        spread->bias = (spread->freedom * spread->bias + prior * usual) / (spread->freedom + prior);
+    const double loops = *freedom;
+    const double prior = bias_prior * fmax(1.0 - loops / few_loops, 0.0);
+    if (!(prior > 0.0 && usual < INFINITY)) {
+        return seen;
     }
+    *freedom = loops + prior;
+    return (loops * seen + prior * usual) / (loops + prior);
 }
 
 /* Compute the final variances, not from medians but from the residuals as the fit used them: psi
@@ -287,7 +285,11 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     spread->noise = fmax((g->count > 1 ? change : total) * factor, g->rounding * g->rounding);
     spread->bias = g->count > 1 ? fmax(total * factor - spread->noise, 0.0) : 0.0;
     mesh_group_own_noise(g, spread, factor);
-    mesh_group_admit_bias(g, spread);
+    spread->bias_freedom = spread->freedom;
+    if (g->count > 1) {
+        spread->bias =
+            ictusi_mesh_admit_bias(spread->bias, mesh_group_usual_bias(g), &spread->bias_freedom);
+    }
 }
 
 /* There are no loops, so use the pairs' own error estimates, sweep by sweep. The estimate of a

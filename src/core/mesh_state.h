@@ -26,14 +26,17 @@ struct mesh {
     int size;
     double prior_walk; /* pairwise: ns per s per square root of a second */
     struct laplacian laplacian;
-    bool based;        /* base and origin are known */
-    int64_t origin;    /* ns on the reference's clock: t = 0 */
-    int64_t *base;     /* ns: reference minus local clock at about the origin */
-    double *drift;     /* ns per s, the current estimate */
-    double *value;     /* ns: offset minus base at now */
-    double now;        /* s */
-    double *relative;  /* variance of an offset due to biases, relative to a usual process */
-    double *noisy;     /* likewise due to noise, from the process's own edges */
+    int *node;                /* of each process; NULL: no two processes share a path */
+    int nodes;                /* if so, and ... */
+    struct laplacian between; /* ... for graphs of them */
+    bool based;               /* base and origin are known */
+    int64_t origin;           /* ns on the reference's clock: t = 0 */
+    int64_t *base;            /* ns: reference minus local clock at about the origin */
+    double *drift;            /* ns per s, the current estimate */
+    double *value;            /* ns: offset minus base at now */
+    double now;               /* s */
+    double *relative;         /* variance of an offset due to biases, relative to a usual process */
+    double *noisy;            /* likewise due to noise, from the process's own edges */
     double bias_gain;  /* variance of a usual offset due to biases, relative to that of an average
                           edge: 2 / size if all pairs met */
     double noise_gain; /* likewise by noise */
@@ -100,6 +103,20 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
  * ICTUS_ERR_CORRUPT.
  */
 int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread);
+
+/*
+ * Return the variance of the asymmetries, in ns^2, of which loops show this much. Few loops show
+ * little of it, however small it seems, so part of the usual one is added. freedom is that of the
+ * loops on input, and on output how well the result is known.
+ */
+double ictusi_mesh_admit_bias(double seen, double usual, double *freedom);
+
+/*
+ * Add the asymmetries that processes of the same two nodes share to the biases of the solved
+ * pending sweeps, after ictusi_mesh_errors(). mesh->node is set. Errors: ICTUS_ERR_NOMEM,
+ * ICTUS_ERR_CORRUPT.
+ */
+int ictusi_mesh_share_paths(struct mesh *mesh, struct mesh_spread *spread);
 
 /* The residual of a pair in pending sweep k, in the direction of the first sweep. */
 double ictusi_mesh_residual(const struct mesh_sweep *sweeps, int k, size_t e);

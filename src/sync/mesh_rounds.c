@@ -4,6 +4,7 @@
 #include "core/adaptive.h"
 #include "core/estimator.h"
 #include "core/stats.h"
+#include "sync/place.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,26 @@ const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "m
 enum mesh_calibrate { CALIBRATE_AUTO, CALIBRATE_NO };
 const char *const ictusi_rounds_calibrate_names[] = {"auto", "no", NULL};
 
+/*
+ * Tell the mesh which processes share a node. If all share a counter, it is a single node, and two
+ * processes have a single path. Collective.
+ */
+static int mesh_rounds_set_nodes(struct mesh_rounds *s, struct sync_run *run)
+{
+    if (s->size < 3 || ictusi_mesh_counter_common(&s->counter, s->size)) {
+        return ICTUS_OK;
+    }
+    int *nodes = s->rank == 0 ? malloc((size_t)s->size * sizeof(*nodes)) : NULL;
+    int err = s->rank == 0 && !nodes ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    err = ictusi_sync_agree(run->comm, err, &run->why);
+    err = err ? err : ictusi_place_gather_nodes(run->comm, nodes);
+    if (!err && s->rank == 0) {
+        err = ictusi_mesh_set_nodes(s->mesh, nodes);
+    }
+    free(nodes);
+    return ictusi_sync_agree(run->comm, err, &run->why);
+}
+
 int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options,
                        struct sync_run *run)
 {
@@ -52,6 +73,7 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
     if (!err) {
         err = ictusi_mesh_counter_open(&s->counter, options->calibrate == CALIBRATE_AUTO, run);
     }
+    err = err ? err : mesh_rounds_set_nodes(s, run);
     s->opened = !err;
     return err;
 }

@@ -164,6 +164,22 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     return ICTUS_OK;
 }
 
+int ictusi_place_gather_nodes(MPI_Comm comm, int *nodes)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int mine = 0;
+    int err = place_split_node(comm, &node);
+    if (err) {
+        return err;
+    }
+    err = node_number(comm, node, &mine);
+    PMPI_Comm_free(&node);
+    if (!err && PMPI_Gather(&mine, 1, MPI_INT, nodes, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    return err;
+}
+
 /*
  * MPI_Comm_create copies no attributes and, unlike MPI_Comm_split, exchanges no colors. MPICH 4.0
  * crashes in it if a session's communicator has a single process, where a split costs nothing.

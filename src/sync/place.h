@@ -17,6 +17,13 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
                              struct ictus_why *why);
 
 /*
+ * Gather the number of each process's node at rank 0: nodes are numbered from 0 in the order of
+ * their lowest ranks. nodes: one element for each process on rank 0, ignored elsewhere.
+ * Collective. Errors: ICTUS_ERR_MPI, ICTUS_ERR_NOMEM.
+ */
+int ictusi_place_gather_nodes(MPI_Comm comm, int *nodes);
+
+/*
  * Create a communicator of the same processes that returns errors as codes. Attributes are not
  * copied, so that the program's own copy functions are not called. Collective. Errors:
  * ICTUS_ERR_MPI.
