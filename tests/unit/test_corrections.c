@@ -196,6 +196,36 @@ static void times_are_told(void)
     json_decref(report);
 }
 
+/* What was in the archive, beside what was wrong with it. */
+static void contents_are_counted(void)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } wanted[] = {{"locations", RANKS},
+                  {"processes", RANKS},
+                  {"nodes", 1},
+                  {"ticks_per_second", 1e9 / TICK_NS},
+                  {"events", 2 * EVENTS + 1},
+                  {"messages", 3},
+                  {"collectives", 0},
+                  {"unmatched_sends", 0},
+                  {"unmatched_receives", 0},
+                  {"foreign", 0},
+                  {"decreasing", 0},
+                  {"incomplete", 0}};
+    struct ictus_correct_options o = options_make();
+    archive_write(99, 1000);
+    json_t *report = corrected(&o);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (told(report, wanted[i].name) != wanted[i].value) {
+            (void)fprintf(stderr, "%s\n", wanted[i].name);
+        }
+        CHECK(told(report, wanted[i].name) == wanted[i].value);
+    }
+    json_decref(report);
+}
+
 /* What cannot be is refused, before anything is read or written. */
 static void options_are_checked(void)
 {
@@ -263,6 +293,7 @@ int main(void)
     (void)snprintf(out, sizeof out, "%s/out", root);
     shifts_are_worked_off();
     times_are_told();
+    contents_are_counted();
     options_are_checked();
     sources_are_named();
     path_remove(root);

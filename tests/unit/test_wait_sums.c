@@ -35,6 +35,13 @@ static void ranges_say_how_sure(void)
     CHECK(r.kind == SUM_CERTAIN);
     CHECK_NEAR(r.low, 1000 - 150, 1e-9); /* four are at 150, two on each side */
     CHECK_NEAR(r.high, 1000 + 150, 1e-9);
+    CHECK_NEAR(r.estimate, 1000, 1e-9);
+    /* What histories say is likely is between their limits, be the bias as large as it may. */
+    fill_lanes(&sum, 50, 400);
+    r = ictusi_sum_range(&sum);
+    CHECK_NEAR(r.low, 1000 + 400 - 150, 1e-9);
+    CHECK_NEAR(r.estimate, r.low, 1e-9);
+    CHECK_NEAR(r.high, 1000 + 400 + 150, 1e-9);
     /* What histories add with either sign is a bias of the recorded sum. */
     fill_lanes(&sum, 50, 20);
     sum.sigma = 10000;
