@@ -315,6 +315,36 @@ static void replay_share_reason(const struct mpi_team *team, int own, struct ict
 }
 
 /*
+ * The first rank alone knows the truth, and by how much the clocks that it fitted may be off: all
+ * ranks get its report. Collective.
+ */
+static int replay_share_report(struct team *team, json_t **report)
+{
+    const bool first = team->rank == 0;
+    char *text = first ? json_dumps(*report, JSON_COMPACT) : NULL;
+    uint64_t size = text ? strlen(text) + 1 : 0;
+    int err = team_agree(team, !first || text ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err : team_agree(team, team_broadcast(team, &size, sizeof size));
+    if (!err) {
+        text = first ? text : malloc(size);
+        err = team_agree(team, text ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    }
+    err = err ? err : team_agree(team, team_broadcast(team, text, size));
+    if (!err) {
+        json_t *shared = first ? json_incref(*report) : json_loads(text, 0, NULL);
+        json_decref(*report);
+        *report = shared;
+        err = team_agree(team, shared ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    }
+    if (err) {
+        json_decref(*report);
+        *report = NULL;
+    }
+    free(text);
+    return err;
+}
+
+/*
  * The collective functions of a team. For messages while values flow see ictusi_transport_init().
  */
 static void team_fill(struct team *team)
@@ -337,6 +367,7 @@ static int replay_run_team(struct mpi_team *team, const struct ictus_correct_opt
     err = team_agree(&team->team, err);
     if (!err) {
         err = ictusi_correct_team(options, &team->team, report, &mine);
+        err = err ? err : replay_share_report(&team->team, report);
     }
     if (err) {
         replay_share_reason(team, err, &mine);
