@@ -311,6 +311,12 @@ static void messages_are_taken_off(struct histories *h)
     off[1] = 300;
     off[2] = -51;
     uint32_t hint = 0;
+    const uint32_t all = h->clock_count;
+    h->clock_count = 2; /* two are enough, but one has nothing to be compared with */
+    CHECK(ictusi_histories_off(h, 0, 0, &hint) == 100);
+    h->clock_count = 1;
+    CHECK(ictusi_histories_off(h, 0, 0, &hint) == 0);
+    h->clock_count = all;
     CHECK(ictusi_histories_off(h, 0, 0, &hint) == 100);
     CHECK(ictusi_histories_off(h, 0, times[0] + 1, &hint) == 100);
     CHECK(ictusi_histories_off(h, 0, (times[0] + times[1]) / 2, &hint) == 200);
