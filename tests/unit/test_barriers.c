@@ -7,6 +7,7 @@
 #include "../check.h"
 #include "../sim/job.h"
 
+#include "harmonize/shared_memory.h"
 #include "harmonize/state.h"
 
 #include <dirent.h>
@@ -154,8 +155,46 @@ static void starts_fit_their_place(void)
     }
 }
 
+/* Memory that the processes of a node share is empty when the first one gets it, and the same for
+ * all. */
+static void page_rank(int rank, void *context)
+{
+    enum { WORDS = 512 };
+    (void)context;
+    int64_t *page = ictusi_shared_memory_open(job_world(), WORDS * sizeof(*page));
+    REQUIRE(page);
+    for (int i = 0; i < WORDS && rank == 0; i++) {
+        CHECK(page[i] == 0);
+        page[i] = 3 * i + 1;
+    }
+    REQUIRE(PMPI_Barrier(job_world()) == MPI_SUCCESS);
+    for (int i = 0; i < WORDS; i++) {
+        CHECK(page[i] == 3 * i + 1);
+    }
+    ictusi_shared_memory_close(page, WORDS * sizeof(*page));
+}
+
+static void pages_begin_empty(void)
+{
+    for (int ranks = 1; ranks <= RANKS_MOST; ranks += 2) {
+        char said[512];
+        const struct job_options options = {.seed = 3,
+                                            .ranks = ranks,
+                                            .nodes = 1,
+                                            .cores = JOB_RANKS,
+                                            .latency_ns = LATENCY_NS,
+                                            .inside_ns = LATENCY_NS,
+                                            .slow = -1,
+                                            .slow_factor = 1.0};
+        const int free_before = next_descriptor();
+        REQUIRE(job_run(&options, page_rank, NULL, said, sizeof(said)) == JOB_DONE);
+        CHECK(pages_left() == 0 && next_descriptor() == free_before);
+    }
+}
+
 int main(void)
 {
+    pages_begin_empty();
     starts_fit_their_place();
     barriers_hold(ICTUS_BARRIER_DISSEMINATION);
     barriers_hold(ICTUS_BARRIER_TREE);

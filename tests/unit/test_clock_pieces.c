@@ -145,6 +145,19 @@ static void many_points_make_a_curve(void)
         farthest = fmax(farthest, fabs(moved - 500 * at * at));
         CHECK(ictusi_timeline_sigma(&t, local) > 2.0);
     }
+    /* Between two points the drift walks, by as much as both ends let it. */
+    for (int i = 5; i < 35; i += 7) {
+        for (int u = 1; u < 4; u++) {
+            const struct timeline_point *p = &t.points[i];
+            const double way = 0.25 * u * (1 - 0.25 * u);
+            const double a = 5 * (1 - 0.25 * u);
+            const double b = 5 * 0.25 * u;
+            const double walked = p->walk * sqrt(2.4 * way * way * way / 3);
+            CHECK(p->smoothed && p->walk > 10.0);
+            CHECK_NEAR(ictusi_timeline_sigma(&t, i * second + u * second / 4),
+                       sqrt(((a + b) * (a + b) + a * a + b * b) / 2 + walked * walked), 1e-6);
+        }
+    }
     CHECK(t.points[20].smoothed && t.jump_ns == 0);
     CHECK(farthest < 15);
     ictusi_timeline_free(&t);

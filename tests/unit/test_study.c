@@ -4,6 +4,7 @@
 #include "core/random.h"
 #include "core/stats.h"
 #include "study/study.h"
+#include "sync/clock.h"
 
 #include <ictus/study.h>
 
@@ -73,6 +74,17 @@ static void patience_knows_its_limits(void)
     CHECK_NEAR(exchanges, 6.0, 1e-9);
     CHECK(ictus_patience(one, 0, 5, &exchanges, &error) == ICTUS_ERR_ARG);
     CHECK(ictus_patience(one, 1, 0, &exchanges, &error) == ICTUS_ERR_ARG);
+}
+
+/* Three values, where the next draw decides: by hand, from the smallest one on. */
+static void patience_is_exact(void)
+{
+    static const double values[] = {1.0, 2.0, 4.0};
+    double exchanges = 0.0;
+    double error = 0.0;
+    CHECK(!ictus_patience(values, 3, 1, &exchanges, &error));
+    CHECK_NEAR(exchanges, 64.0 / 27.0, 1e-12); /* after the first: 1, 4/3 and 16/9 in the mean */
+    CHECK_NEAR(error, 17.0 / 27.0, 1e-12);     /* 0, 2/3 and 11/9 */
 }
 
 static void minimum_of_draws(void)
@@ -503,6 +515,23 @@ static void clocks_are_taken_apart(void)
     CHECK(ictus_clock_default("hca3@tsc", sync, 2, source, sizeof(source), &why) == ICTUS_ERR_ARG);
 }
 
+/* Whoever asks for nothing is told so, before anything is said to the others. */
+static void judgements_need_a_clock(void)
+{
+    static struct source source = {&told_ops};
+    const struct ictus_clock clock = {.source = &source};
+    struct ictus_clock_error error;
+    bool truth = true;
+    CHECK(ictus_clock_has_truth(NULL, &truth) == ICTUS_ERR_ARG && truth);
+    CHECK(ictus_clock_has_truth(&clock, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_true_error(NULL, (struct ictus_time){0}, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_true_error(&clock, (struct ictus_time){0}, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_true_error(&clock, (struct ictus_time){0}, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_measured_error(NULL, true, 10, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_measured_error(&clock, true, 10, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_measured_error(&clock, true, 0, &error) == ICTUS_ERR_ARG);
+}
+
 /* A pair is two processes of the study. Whoever is none of them has nothing to do, and all refuse
  * what is no pair, with the same error and without a message. */
 static void pairs_are_two_of_them(void)
@@ -531,6 +560,8 @@ static void pairs_are_two_of_them(void)
 int main(void)
 {
     pairs_are_two_of_them();
+    patience_is_exact();
+    judgements_need_a_clock();
     patience_is_what_simulation_says();
     patience_knows_its_limits();
     minimum_of_draws();

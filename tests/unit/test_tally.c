@@ -18,12 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RANKS = 4, CALLS = 20000, LATE = 2, SIGMA_NS = 300, OTHERS = 37 };
 
 static char directory[CHECK_PATH];
-static bool together; /* all processes are on one machine and read one clock */
+static bool together;     /* all processes are on one machine and read one clock */
+static const char *named; /* this machine, or another one; NULL: one of each process's own */
+static int64_t pid_told;  /* of the processes; 0: this one's */
 
 /* How far the clock of each process is ahead of the global one. */
 static int64_t clock_ahead(int rank)
@@ -53,13 +56,15 @@ static void truth(int64_t call, int64_t offsets[RANKS])
 
 static void write_log(int rank)
 {
-    char path[4200];
+    char path[4200], own[32];
+    (void)snprintf(own, sizeof own, "node%d", together ? 0 : rank);
+    const char *host = named ? named : own;
     (void)snprintf(path, sizeof path, "%s/raw/%d.log", directory, rank);
     FILE *log = fopen(path, "w");
     REQUIRE(log != NULL);
-    (void)fprintf(
-        log, "H\t1\t%llu\t%d\t%d\t%d\nK\t0\t0\t0\t0\nA\t0\t0\nO\tnode%d\nX\tprogram\nL\tnone\n",
-        (unsigned long long)TRACE_TABLE_HASH, rank, RANKS, (int)getpid(), together ? 0 : rank);
+    (void)fprintf(log,
+                  "H\t1\t%llu\t%d\t%d\t%d\nK\t0\t0\t0\t0\nA\t0\t0\nO\t%s\nX\tprogram\nL\tnone\n",
+                  (unsigned long long)TRACE_TABLE_HASH, rank, RANKS, (int)getpid(), host);
     (void)fprintf(log, "I\t1\nS\t%lld\t0\t0\t%d\t%d\t%d\n", (long long)clock_ahead(rank), SIGMA_NS,
                   2 * SIGMA_NS, SIGMA_NS);
     (void)fprintf(log, "S\t%lld\t4000000000000\t0\t%d\t%d\t%d\n",
@@ -106,6 +111,7 @@ static void write_tally(int rank, int64_t calls)
                   (uint64_t)i);
     }
     t.image->ended = rank != 0;
+    t.image->pid = pid_told ? pid_told : t.image->pid;
     ictusi_tally_close(&t);
 }
 
@@ -324,6 +330,51 @@ static void check_together(void)
     write_log(2);
 }
 
+static enum ictus_tallies_stage stage_of(const char *host, pid_t pid)
+{
+    char path[4200];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_arrivals_list list;
+    struct ictus_tallies_state state;
+    struct ictus_why why = {""};
+    named = host;
+    pid_told = pid;
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
+        REQUIRE(unlink(path) == 0);
+        write_log(r);
+        write_tally(r, 4); /* all have ended but rank 0 */
+    }
+    named = NULL;
+    pid_told = 0;
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, &state, &why) == ICTUS_OK);
+    ictus_arrivals_list_free(&list);
+    ictus_tallies_close(tallies);
+    return state.stage;
+}
+
+/* A process that has not ended was killed if it is of this machine and does not run, as neither one
+ * does that is gone nor one for which nobody has waited yet. */
+static void check_stages(void)
+{
+    char here[256] = "";
+    REQUIRE(gethostname(here, sizeof here - 1) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        _exit(0);
+    }
+    siginfo_t info;
+    REQUIRE(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
+    CHECK(stage_of(here, getpid()) == ICTUS_TALLIES_RUNNING);
+    CHECK(stage_of(here, child) == ICTUS_TALLIES_KILLED);
+    REQUIRE(waitpid(child, NULL, 0) == child);
+    CHECK(stage_of(here, child) == ICTUS_TALLIES_KILLED);
+    CHECK(stage_of("zzz-elsewhere", child) == ICTUS_TALLIES_RUNNING);
+    CHECK(stage_of("", child) == ICTUS_TALLIES_RUNNING);
+}
+
 /* Mappings of files of statistics in this process. */
 static int mapped(void)
 {
@@ -426,9 +477,11 @@ int main(void)
     check_resources(tallies);
     ictus_tallies_close(tallies);
     check_together();
+    check_stages();
     for (int r = 0; r < RANKS; r++) {
         (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
         REQUIRE(unlink(path) == 0);
+        write_log(r);
         write_tally(r, CALLS);
     }
     check_uneven();

@@ -6,6 +6,7 @@
 #include "../check.h"
 
 #include "trace/unify_groups.h"
+#include "tracer/record.h"
 
 enum { LOGS = 3, KEYS = 8 };
 
@@ -190,8 +191,60 @@ static void lost_lists_are_mended(void)
     unified_end(&u);
 }
 
+enum { NAMES = 9 };
+
+/* What every process names in an order of its own has one number, by which all mean the same. */
+static void names_have_one_number(void)
+{
+    struct rawlog logs[LOGS] = {{.text = NULL}};
+    struct trace_map maps[LOGS] = {{NULL, 0}};
+    struct unified u;
+    for (int p = 0; p < LOGS; p++) {
+        char lines[1024];
+        int length = 0;
+        for (int i = 0; i < NAMES; i++) {
+            const int n = (i * (p + 1) + p) % NAMES; /* twice some, where p + 1 divides it */
+            length += snprintf(lines + length, sizeof lines - (size_t)length,
+                               "R\t%d\tregion%d\nP\t%d\tevent%d\nU\t%d\t0\tmetric%d\tunit%d\n"
+                               "Z\t%d\tfile%d\n",
+                               REGION_USER + i, n, i, n, METRIC_CLASS_USER + i, n, n, i, n);
+        }
+        log_parse(&logs[p], p, lines);
+    }
+    REQUIRE(!ictusi_unify(logs, LOGS, false, &u, maps));
+    CHECK(u.region_keys.count == NAMES && u.event_keys.count == NAMES);
+    CHECK(u.metric_keys.count == NAMES && u.file_keys.count == NAMES);
+    for (int p = 0; p < LOGS; p++) {
+        for (uint32_t i = 0; i < NAMES; i++) {
+            const struct {
+                enum map_kind kind;
+                const struct unified_name *names;
+                const char *word;
+            } kinds[] = {{MAP_REGION, u.regions, "region"},
+                         {MAP_EVENT, u.events, "event"},
+                         {MAP_METRIC, u.metrics, "metric"},
+                         {MAP_DELETED, u.files, "file"}};
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+                char wanted[32];
+                const uint32_t number = ictusi_unify_map_get(&maps[p], kinds[k].kind, i);
+                (void)snprintf(wanted, sizeof wanted, "%s%d", kinds[k].word,
+                               ((int)i * (p + 1) + p) % NAMES);
+                REQUIRE(number < NAMES);
+                CHECK_STR(kinds[k].names[number].name, wanted);
+            }
+            CHECK(ictusi_unify_map_get(&maps[p], MAP_REGION, NAMES) == KEYMAP_NONE);
+        }
+        free(maps[p].flat);
+    }
+    ictusi_unify_free(&u);
+    for (int p = 0; p < LOGS; p++) {
+        ictusi_rawlog_free(&logs[p]); /* whose texts the names are */
+    }
+}
+
 int main(void)
 {
+    names_have_one_number();
     lists_are_read();
     lists_have_bounds();
     communicators_have_members();
