@@ -37,6 +37,10 @@ struct ictus_reading {
                                  measured or assumed asymmetry of the paths */
     double bound_ns;        /**< no error exceeds this as long as the drift of each clock stays
                                  within +-200 ppm */
+    double unseen_ns;       /**< standard deviation of an error that sigma_ns leaves out because no
+                                 exchange shows it: a node that is slower to send than to receive.
+                                 It is the usual one, 3 % of the shortest round trip; 0 where
+                                 sigma_ns contains it or no messages were involved */
 };
 
 /** Cost and result of the last synchronisation. */

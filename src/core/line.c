@@ -88,6 +88,7 @@ struct line_error ictusi_line_error_add(const struct line_error *a, const struct
         .bound_ns = a->bound_ns + b->bound_ns,
         .bound_slope_ns_per_s = a->bound_slope_ns_per_s + b->bound_slope_ns_per_s,
         .path_var_ns2 = a->path_var_ns2 + b->path_var_ns2,
+        .unseen_var_ns2 = a->unseen_var_ns2 + b->unseen_var_ns2,
     };
 }
 

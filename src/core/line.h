@@ -31,7 +31,8 @@ struct line_error {
     double walk_ns_per_s_sqrt_s;
     double bound_ns;
     double bound_slope_ns_per_s;
-    double path_var_ns2; /* the systematic part of offset_var: the asymmetry of paths */
+    double path_var_ns2;   /* the systematic part of offset_var: the asymmetry of paths */
+    double unseen_var_ns2; /* not part of it: asymmetries that no measurement shows */
 };
 
 /* The identity. */

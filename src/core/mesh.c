@@ -93,6 +93,7 @@ void ictusi_mesh_reset(struct mesh *mesh)
     mesh->now = 0.0;
     mesh->known_s = 0.0;
     mesh->rtt_ns = INFINITY;
+    mesh->path_rtt_ns = INFINITY;
     mesh->calibrated = true;
     mesh->bias_gain = 1.0;
     mesh->noise_gain = 1.0;
@@ -442,6 +443,20 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
     }
 }
 
+/*
+ * Return the usual variance of an asymmetry that belongs to a process's node, less what its offset
+ * is already claimed to err by. A node that is slower to send than to receive looks like another
+ * offset to all its pairs, so that loops do not show it, however many there are. Where clocks were
+ * compared by a counter, no message was involved.
+ */
+static double mesh_unseen(const struct mesh *m, int i, double path_var_ns2)
+{
+    const double rtt_ns = m->node && m->node[i] ? m->path_rtt_ns : m->rtt_ns;
+    const double usual = ICTUSI_ASYMMETRY_PER_RTT * rtt_ns;
+    const bool by_messages = i && !m->calibrated && rtt_ns < INFINITY;
+    return by_messages ? fmax(usual * usual - path_var_ns2, 0.0) : 0.0;
+}
+
 static void mesh_write_lines(const struct mesh *m, const struct track *t, const double inflate[2],
                              struct line *lines, struct line_error *errors)
 {
@@ -465,6 +480,7 @@ static void mesh_write_lines(const struct mesh *m, const struct track *t, const 
             .covariance_ns2_per_s = noise * t->noise[1] + bias * t->bias[1] + wander * t->wander[1],
             .slope_var_ns2_per_s2 = noise * t->noise[2] + bias * t->bias[2] + wander * t->wander[2],
             .path_var_ns2 = bias * t->bias[0],
+            .unseen_var_ns2 = mesh_unseen(m, i, bias * t->bias[0]),
             .walk_ns_per_s_sqrt_s = wander * t->walk,
             .bound_ns = m->bound[i],
             .bound_slope_ns_per_s = i ? ICTUSI_PARTING_MAX_NS_PER_S + fabs(slope) * 1e9 : 0.0,

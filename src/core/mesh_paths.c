@@ -26,12 +26,11 @@ static int path_compare(const void *x, const void *y)
     return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
 }
 
-/* List the residuals of all pending sweeps between nodes. Return how many there are, and set the
- * shortest round trip. */
-static size_t paths_list(const struct mesh *m, struct path *paths, double *rtt_ns)
+/* List the residuals of all pending sweeps between nodes, and note the shortest round trip. Return
+ * how many there are. */
+static size_t paths_list(struct mesh *m, struct path *paths)
 {
     size_t n = 0;
-    *rtt_ns = INFINITY;
     for (int k = 0; k < m->pending_count; k++) {
         const struct mesh_sweep *s = &m->pending[k];
         for (size_t e = 0; e < s->count; e++) {
@@ -40,7 +39,7 @@ static size_t paths_list(const struct mesh *m, struct path *paths, double *rtt_n
             if (a != b) {
                 paths[n++] = (struct path){a < b ? a : b, a < b ? b : a,
                                            a < b ? s->residual[e] : -s->residual[e], 1.0};
-                *rtt_ns = fmin(*rtt_ns, s->edges[e].rtt_ns);
+                m->path_rtt_ns = fmin(m->path_rtt_ns, s->edges[e].rtt_ns);
             }
         }
     }
@@ -108,10 +107,9 @@ static void paths_add(struct mesh *m, struct mesh_spread *spread, double bias,
 
 /* The variance of the asymmetry of a path between two nodes. *freedom: how well it is known; 0
  * between two nodes, which close no loop. */
-static double paths_bias(const struct mesh *m, size_t pairs, double squares, double rtt_ns,
-                         double *freedom)
+static double paths_bias(const struct mesh *m, size_t pairs, double squares, double *freedom)
 {
-    const double usual = ICTUSI_ASYMMETRY_PER_RTT * rtt_ns;
+    const double usual = ICTUSI_ASYMMETRY_PER_RTT * m->path_rtt_ns;
     *freedom = (double)pairs - (m->nodes - 1);
     return *freedom > 0.0
                ? ictusi_mesh_admit_bias(fmax(squares / *freedom, 0.0), usual * usual, freedom)
@@ -129,13 +127,12 @@ int ictusi_mesh_share_paths(struct mesh *m, struct mesh_spread *spread)
     double *x = malloc((size_t)m->nodes * sizeof(*x));
     int err = paths && edges && x ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
-        double rtt_ns = 0.0;
         double squares = 0.0;
-        const size_t pairs = paths_merge(paths, paths_list(m, paths, &rtt_ns));
+        const size_t pairs = paths_merge(paths, paths_list(m, paths));
         err = paths_solve(m, paths, edges, pairs, spread->noise, x, &squares);
         err = err ? err : ictusi_laplacian_resistance(&m->between, edges, pairs, x, NULL);
         if (!err) {
-            paths_add(m, spread, paths_bias(m, pairs, squares, rtt_ns, &spread->bias_freedom), x);
+            paths_add(m, spread, paths_bias(m, pairs, squares, &spread->bias_freedom), x);
         }
     }
     free(x);

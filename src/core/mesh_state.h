@@ -37,14 +37,15 @@ struct mesh {
     double now;               /* s */
     double *relative;         /* variance of an offset due to biases, relative to a usual process */
     double *noisy;            /* likewise due to noise, from the process's own edges */
-    double bias_gain;  /* variance of a usual offset due to biases, relative to that of an average
-                          edge: 2 / size if all pairs met */
-    double noise_gain; /* likewise by noise */
-    double *g;         /* ns^2: a process's part of the noise of its pairs, Student's scale */
-    double rtt_ns;     /* the shortest round trip so far */
-    bool calibrated;   /* every pair so far was compared by a counter */
-    double *bound;     /* hard bound now, ns; INFINITY before the first solve */
-    double *low;       /* ns: what is proven about an offset minus base, at known_s */
+    double bias_gain;   /* variance of a usual offset due to biases, relative to that of an average
+                           edge: 2 / size if all pairs met */
+    double noise_gain;  /* likewise by noise */
+    double *g;          /* ns^2: a process's part of the noise of its pairs, Student's scale */
+    double rtt_ns;      /* the shortest round trip so far */
+    double path_rtt_ns; /* likewise between nodes, if some processes share one */
+    bool calibrated;    /* every pair so far was compared by a counter */
+    double *bound;      /* hard bound now, ns; INFINITY before the first solve */
+    double *low;        /* ns: what is proven about an offset minus base, at known_s */
     double *high;
     double known_s;
     /* history */

@@ -235,6 +235,7 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     reading->time = ictus_clock_map(clock, local);
     reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
     reading->path_ns = sqrt(clock->error.path_var_ns2);
+    reading->unseen_ns = sqrt(clock->error.unseen_var_ns2);
     reading->bound_ns = ictusi_line_error_bound(&clock->error, distance_s);
     return ICTUS_OK;
 }

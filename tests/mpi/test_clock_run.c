@@ -34,7 +34,8 @@ static int told_run(struct sync *sync, struct sync_run *run)
                                      .slope_var_ns2_per_s2 = 16.0,
                                      .bound_ns = 100.0,
                                      .bound_slope_ns_per_s = 50.0,
-                                     .path_var_ns2 = 4.0};
+                                     .path_var_ns2 = 4.0,
+                                     .unseen_var_ns2 = 25.0};
     run->exchanges += 3;
     run->messages += 7;
     run->steps += 2;
@@ -131,7 +132,7 @@ static void readings_follow_the_line(void)
         CHECK(llabs(ictus_clock_unmap(clock, reading.time).ns - at.ns) <= 1);
         CHECK_NEAR(reading.sigma_ns, sqrt(9.0 + 9.0 * 16.0), 1e-9);
         CHECK_NEAR(reading.bound_ns, 250.0, 1e-9);
-        CHECK(reading.path_ns == 2.0);
+        CHECK(reading.path_ns == 2.0 && reading.unseen_ns == 5.0);
     }
     const struct ictus_time first = ictus_clock_now(clock);
     CHECK(!ictus_clock_read(clock, &reading) && reading.time.ns >= first.ns);

@@ -53,7 +53,7 @@ static void moving_the_anchor_changes_nothing(void)
 
 static void errors_grow(void)
 {
-    const struct line_error error = {100.0, 0.0, 4.0, 3.0, 500.0, 200.0, 36.0};
+    const struct line_error error = {100.0, 0.0, 4.0, 3.0, 500.0, 200.0, 36.0, 1e6};
     CHECK_NEAR(ictusi_line_error_sigma(&error, 0.0), 10.0, 1e-12);
     CHECK_NEAR(ictusi_line_error_sigma(&error, 10.0), sqrt(100.0 + 400.0 + 3000.0), 1e-9);
     CHECK_NEAR(ictusi_line_error_bound(&error, -10.0), 2500.0, 1e-9);
@@ -64,18 +64,18 @@ static void errors_grow(void)
 /* The matrix of (offset, slope), moved by F = (1 d; 0 1), plus the walk of the rate on the way. */
 static void errors_move(double d)
 {
-    const struct line_error e = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
+    const struct line_error e = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0, 81.0};
     const struct line_error m = ictusi_line_error_move(&e, d);
     const double w = fabs(d);
     CHECK_NEAR(m.offset_var_ns2, 100.0 - 14.0 * d + 4.0 * d * d + 3.0 * w * w * w, 1e-9);
     CHECK_NEAR(m.covariance_ns2_per_s, -7.0 + 4.0 * d + 4.5 * d * w, 1e-9);
     CHECK_NEAR(m.slope_var_ns2_per_s2, 4.0 + 9.0 * w, 1e-9);
-    CHECK(m.walk_ns_per_s_sqrt_s == 3.0 && m.path_var_ns2 == 36.0);
+    CHECK(m.walk_ns_per_s_sqrt_s == 3.0 && m.path_var_ns2 == 36.0 && m.unseen_var_ns2 == 81.0);
     CHECK_NEAR(m.bound_ns, 500.0 + 200.0 * w, 1e-9);
     CHECK(m.bound_slope_ns_per_s == 200.0);
     /* Without a walk, both ways give the same variance, there and back. */
     CHECK_NEAR(ictusi_line_error_sigma(&e, d), sqrt(m.offset_var_ns2), 1e-9);
-    const struct line_error sure = {100.0, -7.0, 4.0, 0.0, 500.0, 0.0, 0.0};
+    const struct line_error sure = {100.0, -7.0, 4.0, 0.0, 500.0, 0.0, 0.0, 0.0};
     const struct line_error there = ictusi_line_error_move(&sure, d);
     const struct line_error back = ictusi_line_error_move(&there, -d);
     CHECK_NEAR(back.offset_var_ns2, 100.0, 1e-9);
@@ -85,12 +85,13 @@ static void errors_move(double d)
 /* The variances of independent errors add up, and so do bounds; walks add up as variances. */
 static void errors_add(void)
 {
-    const struct line_error a = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
-    const struct line_error b = {1.0, 2.0, 0.5, 4.0, 60.0, 30.0, 0.25};
+    const struct line_error a = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0, 81.0};
+    const struct line_error b = {1.0, 2.0, 0.5, 4.0, 60.0, 30.0, 0.25, 0.5};
     const struct line_error both = ictusi_line_error_add(&a, &b);
     CHECK(both.offset_var_ns2 == 101.0 && both.covariance_ns2_per_s == -5.0);
     CHECK(both.slope_var_ns2_per_s2 == 4.5 && both.bound_ns == 560.0);
-    CHECK(both.bound_slope_ns_per_s == 230.0 && both.path_var_ns2 == 36.25);
+    CHECK(both.bound_slope_ns_per_s == 230.0 && both.path_var_ns2 == 36.25 &&
+          both.unseen_var_ns2 == 81.5);
     CHECK_NEAR(both.walk_ns_per_s_sqrt_s, 5.0, 1e-12);
     for (double d = -3.0; d <= 3.0; d += 1.5) {
         CHECK_NEAR(pow(ictusi_line_error_sigma(&both, d), 2),
@@ -100,7 +101,7 @@ static void errors_add(void)
                    ictusi_line_error_bound(&a, d) + ictusi_line_error_bound(&b, d), 1e-9);
     }
     /* Rounding may make a variance negative; there is no error then. */
-    const struct line_error none = {1.0, -2.0, 1.0, 0.0, 0.0, 0.0, 0.0};
+    const struct line_error none = {1.0, -2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
     CHECK(ictusi_line_error_sigma(&none, 2.0) == 0.0);
 }
 

@@ -138,11 +138,39 @@ static void two_nodes_claim_the_usual(void)
     const double usual = ICTUSI_ASYMMETRY_PER_RTT * rtt_ns;
     for (int i = 1; i < 2 * PER_NODE; i++) {
         const double path = sqrt(out.errors[i].path_var_ns2);
+        const double inner = ICTUSI_ASYMMETRY_PER_RTT * inner_rtt_ns;
+        const double unseen = sqrt(out.errors[i].unseen_var_ns2);
         if (i < PER_NODE) {
             CHECK(path < 0.2 * usual);
+            CHECK(hypot(path, unseen) < fmax(path, inner) + 1e-6);
         } else {
             CHECK(path > 0.95 * usual && path < 1.2 * usual);
         }
+    }
+}
+
+/*
+ * A node that is slower to send than to receive looks like an offset of its clock: no loop shows
+ * it, sigma is small, and what it leaves out is stated beside it.
+ */
+static void nodes_of_their_own_are_told(void)
+{
+    struct paths p;
+    struct outcome out;
+    paths_draw(&p, NODES, 1, 5);
+    for (int a = 0; a < NODES; a++) {
+        for (int b = 0; b < NODES; b++) {
+            p.asymmetry[a][b] = 50.0 * (b - a);
+        }
+    }
+    paths_solve(&p, NULL, &out);
+    const double usual = ICTUSI_ASYMMETRY_PER_RTT * rtt_ns;
+    for (int i = 0; i < NODES; i++) {
+        const struct line_error *e = &out.errors[i];
+        const double off = fabs((double)out.lines[i].offset + out.lines[i].frac);
+        CHECK_NEAR(off, 50.0 * i, 1.0);
+        CHECK(i == 0 || ictusi_line_error_sigma(e, 0.0) < usual);
+        CHECK_NEAR(sqrt(e->unseen_var_ns2 + e->path_var_ns2), i ? usual : 0.0, 1e-6);
     }
 }
 
@@ -187,6 +215,7 @@ int main(void)
 {
     shared_paths_are_claimed();
     two_nodes_claim_the_usual();
+    nodes_of_their_own_are_told();
     paths_of_their_own_stay();
     other_numbers_are_refused();
     return check_result();

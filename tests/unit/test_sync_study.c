@@ -302,7 +302,8 @@ static void coverage_is_told(void)
                                                  .sigma_ns = cases[i].sigma_ns,
                                                  .bound_ns = 7,
                                                  .half_width_ns = 8,
-                                                 .path_ns = 9};
+                                                 .path_ns = 9,
+                                                 .unseen_ns = 10};
         CHECK(run(&all) == 3);
         CHECK_NEAR(qualities[0].covered, cases[i].inside, 0);
         CHECK_NEAR(qualities[0].max_error_ns, fabs(cases[i].error_ns), 0);
@@ -310,6 +311,7 @@ static void coverage_is_told(void)
         CHECK_NEAR(qualities[0].max_bound_ns, 7, 0);
         CHECK_NEAR(qualities[0].half_width_ns, 8, 0);
         CHECK_NEAR(qualities[0].max_path_ns, 9, 0);
+        CHECK_NEAR(qualities[0].max_unseen_ns, 10, 0);
     }
 }
 
@@ -378,6 +380,7 @@ static void repetitions_are_summed_up(void)
                                              .rms_error_ns = 50 * x,
                                              .max_sigma_ns = 20 * x,
                                              .max_path_ns = 5 * x,
+                                             .max_unseen_ns = 3 * x,
                                              .covered = x == 1 ? 0.5 : 1};
         sync_summary_add(summary, 1, &costs, &quality);
     }
@@ -389,7 +392,7 @@ static void repetitions_are_summed_up(void)
         double value;
     } wanted[] = {{"processes", 4},  {"wait_s", 0.5},   {"n", 3},          {"duration_s", 2},
                   {"exchanges", 20}, {"error_ns", 200}, {"worst_ns", 300}, {"rms_ns", 100},
-                  {"sigma_ns", 40},  {"path_ns", 10}};
+                  {"sigma_ns", 40},  {"path_ns", 10},   {"unseen_ns", 6}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         CHECK_NEAR(member(row, wanted[i].key), wanted[i].value, 1e-12);
     }

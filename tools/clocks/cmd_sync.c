@@ -272,6 +272,7 @@ static json_t *sync_experiment_describe(const struct plan *plan, const struct ex
     json_object_set_new(object, "truth", json_boolean(cost->truth));
     json_object_set_new(object, "max_sigma_ns", ictus_result_real(q->max_sigma_ns));
     json_object_set_new(object, "max_path_ns", ictus_result_real(q->max_path_ns));
+    json_object_set_new(object, "max_unseen_ns", ictus_result_real(q->max_unseen_ns));
     json_object_set_new(object, "max_bound_ns", ictus_result_real(q->max_bound_ns));
     json_object_set_new(object, "checked", json_integer(q->checked));
     json_object_set_new(object, "judgement_ns", ictus_result_real(q->half_width_ns));
@@ -398,8 +399,20 @@ static int sync_run_experiments(struct plan *plan, struct ictus_why *why)
     return err;
 }
 
+/* What sigma leaves out is told apart, where it is not nothing. */
+static void sync_tell_unseen(double unseen_ns)
+{
+    const double worth_telling_ns = 0.5;
+    if (unseen_ns >= worth_telling_ns) {
+        printf("No exchange shows whether a node is slower to send than to receive. The usual\n"
+               "error from that, %.3f us (standard deviation), is not part of a mesh's sigma.\n",
+               unseen_ns * 1e-3);
+    }
+}
+
 static void sync_show_summary(struct plan *plan)
 {
+    double unseen_ns = 0.0;
     for (size_t p = 0; p < (size_t)plan->process_count; p++) {
         for (size_t s = 0; s < plan->syncs.count; s++) {
             for (size_t w = 0; w < plan->wait_count; w++) {
@@ -407,11 +420,13 @@ static void sync_show_summary(struct plan *plan)
                 json_t *row = sync_summary_row(plan->summary, cell, plan->syncs.items[s].text,
                                                plan->processes[p], plan->waits[w]);
                 if (row) {
+                    unseen_ns = fmax(unseen_ns, json_real_value(json_object_get(row, "unseen_ns")));
                     (void)ictus_output_show(plan->out, row);
                 }
             }
         }
     }
+    sync_tell_unseen(unseen_ns);
 }
 
 static int sync_measure(struct plan *plan, struct ictus_why *why)

@@ -72,19 +72,21 @@ static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, boo
     const double error = mine->known ? fabs(mine->error_ns) : 0.0;
     const bool counts = mine->known && rank > 0;
     const bool inside = error <= fmax(SIGMAS_95 * mine->sigma_ns, ROUNDING_NS);
-    const double high[5] = {error, mine->sigma_ns, mine->bound_ns, mine->half_width_ns,
-                            mine->path_ns};
+    enum { HIGHEST = 6 };
+    const double high[HIGHEST] = {
+        error, mine->sigma_ns, mine->bound_ns, mine->half_width_ns, mine->path_ns, mine->unseen_ns};
     const double sum[3] = {counts ? 1.0 : 0.0, counts ? error * error : 0.0,
                            counts && inside ? 1.0 : 0.0};
-    double most[5] = {0};
+    double most[HIGHEST] = {0};
     double total[3] = {0};
-    MPI_Reduce(high, most, 5, MPI_DOUBLE, MPI_MAX, 0, comm);
+    MPI_Reduce(high, most, HIGHEST, MPI_DOUBLE, MPI_MAX, 0, comm);
     MPI_Reduce(sum, total, 3, MPI_DOUBLE, MPI_SUM, 0, comm);
     q->max_error_ns = most[0];
     q->max_sigma_ns = most[1];
     q->max_bound_ns = most[2];
     q->half_width_ns = most[3];
     q->max_path_ns = most[4];
+    q->max_unseen_ns = most[5];
     q->checked = (int)total[0];
     q->rms_error_ns = total[0] > 0.0 ? sqrt(total[1] / total[0]) : 0.0;
     q->covered = total[0] > 0.0 ? total[2] / total[0] : NAN;

@@ -39,7 +39,8 @@ struct sync_quality {
     double max_error_ns;
     double rms_error_ns;
     double max_sigma_ns;
-    double max_path_ns; /* the systematic part of sigma */
+    double max_path_ns;   /* the systematic part of sigma */
+    double max_unseen_ns; /* what sigma leaves out because nothing shows it */
     double max_bound_ns;
     double half_width_ns; /* how far the judgement may be off */
     double covered;       /* share of errors inside the 95 % interval */

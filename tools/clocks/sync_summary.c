@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum value { DURATION, EXCHANGES, ERROR, RMS, SIGMA, PATH, COVERED, VALUES };
+enum value { DURATION, EXCHANGES, ERROR, RMS, SIGMA, PATH, UNSEEN, COVERED, VALUES };
 
 struct sync_summary {
     size_t cells;
@@ -58,6 +58,7 @@ void sync_summary_add(struct sync_summary *summary, size_t cell, const struct sy
     values_of(summary, cell, RMS)[i] = quality->rms_error_ns;
     values_of(summary, cell, SIGMA)[i] = quality->max_sigma_ns;
     values_of(summary, cell, PATH)[i] = quality->max_path_ns;
+    values_of(summary, cell, UNSEEN)[i] = quality->max_unseen_ns;
     values_of(summary, cell, COVERED)[i] = quality->covered;
     summary->truth = cost->truth;
 }
@@ -99,6 +100,7 @@ json_t *sync_summary_row(struct sync_summary *summary, size_t cell, const char *
     json_object_set_new(row, "rms_ns", ictus_result_real(summary_median(summary, cell, RMS)));
     json_object_set_new(row, "sigma_ns", ictus_result_real(summary_median(summary, cell, SIGMA)));
     json_object_set_new(row, "path_ns", ictus_result_real(summary_median(summary, cell, PATH)));
+    json_object_set_new(row, "unseen_ns", ictus_result_real(summary_median(summary, cell, UNSEEN)));
     if (summary->truth) {
         json_object_set_new(row, "covered",
                             ictus_result_real(100.0 * summary_mean(summary, cell, COVERED)));
