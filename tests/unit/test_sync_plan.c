@@ -548,24 +548,16 @@ static void nonsense_is_refused(void)
 /* What sigma leaves out is told after the table, if there is any. */
 static void the_unseen_is_told(void)
 {
-    static const struct {
-        double unseen_ns;
-        const char *told;
-    } cases[] = {
-        {0.49, ""},
-        {1234.4,
-         "No exchange shows whether a node is slower to send than to receive. The usual\n"
-         "error from that, 1.234 us (standard deviation), is not part of a mesh's sigma.\n"}};
-    for (int i = 0; i < 2; i++) {
+    for (int some = 0; some < 2; some++) {
         struct captured shown;
         begin(0);
         world.unseen_cell = 2;
-        world.unseen_ns = cases[i].unseen_ns;
+        world.unseen_ns = some ? 1234.4 : 0.49;
         capture_begin(&shown);
-        const int code = run("--sync=mesh,hca3 --wait=0,1");
+        CHECK(run("--sync=mesh,hca3 --wait=0,1") == EXIT_OK && world.shows == 3);
         capture_end(&shown);
-        CHECK(code == EXIT_OK && world.shows == 3);
-        CHECK_STR(shown.text, cases[i].told);
+        CHECK(some ? strstr(shown.text, "receive. The usual\nerror from that, 1.234 us (") != NULL
+                   : shown.text[0] == '\0');
     }
 }
 
