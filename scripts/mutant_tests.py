@@ -25,10 +25,15 @@ LEAKS = "suppressions={}:print_suppressions=0"
 GUESSES_S = {"unit": 1, "mpi": 4, "cli": 8}  # by kind, before it was measured
 OPTION_READERS = re.compile(r"cli\.(help|option-limits)$")  # of the tables of options of all commands
 POLL_S = 0.01  # between two looks at a process: shorter than any test takes to start
+ENDED = threading.Event()  # set when whoever waits for the verdicts wants no more
+
+
+class Interrupted(Exception):
+    """A process was ended because no more verdicts are wanted; what it would have said is not known."""
 
 
 def run(command, seconds, environment=None, directory=None):
-    """Exit code, output, seconds of processor time; the whole family of processes ends with it."""
+    """Exit code, output, seconds of processor time; the whole family of processes ends with it. Raises Interrupted."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    start_new_session=True, env=environment, cwd=directory)
@@ -37,13 +42,15 @@ def run(command, seconds, environment=None, directory=None):
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 process.returncode = code = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > end:
+            elif time.monotonic() > end or ENDED.is_set():
                 os.killpg(process.pid, 9)
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = status
                 code = LATE
             else:
                 time.sleep(POLL_S)
+        if ENDED.is_set():
+            raise Interrupted
         output.seek(0)
         return code, output.read().decode(errors="replace"), used.ru_utime + used.ru_stime
 
