@@ -4,126 +4,7 @@
  * since when and how long, what caused it, where the critical path runs, and how processes arrived.
  * All values were worked out by hand. All processes read one clock, so that they are exact.
  */
-#include "../check.h"
-
-#include <ftw.h>
-#include <ictus/waits.h>
-#include <jansson.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <unistd.h>
-
-int write_archive(int argc, char **argv);
-
-enum { TEXT = 8192 };
-
-static char root[CHECK_PATH];
-static char archive[128];
-static char told_text[TEXT];
-
-/* Lines of a program: an event, a call with what is in it, and a member's part in a collective. */
-#define EVENT(l, at, what) #l " " #at " " what "\n"
-#define CALL(l, from, to, region, inside)                                                          \
-    EVENT(l, from, "enter " #region) inside EVENT(l, to, "leave " #region)
-#define MEET(l, from, to, region, op, root, sent, received)                                        \
-    CALL(l, from, to, region,                                                                      \
-         EVENT(l, from, "begin") EVENT(l, to, "end " #op " 0 " #root " " #sent " " #received))
-#define FENCE(l, from, to)                                                                         \
-    CALL(l, from, to, 4, EVENT(l, from, "rmabegin") EVENT(l, to, "rmaend 0 0 4294967295 0 0"))
-#define MEET_ALL(l, from, to, region, op, sent, received)                                          \
-    MEET(l, from, to, region, op, 4294967295, sent, received)
-
-/* Appends to a text of TEXT characters. */
-__attribute__((format(printf, 2, 3))) static void text_add(char *text, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    const int put = vsnprintf(text + used, TEXT - used, format, arguments);
-    va_end(arguments);
-    REQUIRE(put >= 0 && used + (size_t)put < TEXT);
-}
-
-static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
-/* Writes the archive of a program, whose lines end with NULL. */
-static void program_write(const char *const *lines)
-{
-    static char name[] = "write_archive";
-    char *arguments[] = {name, archive, NULL};
-    char path[160];
-    (void)snprintf(path, sizeof(path), "%s/text", root);
-    (void)nftw(archive, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
-    FILE *text = fopen(path, "we");
-    REQUIRE(text);
-    for (; *lines; lines++) {
-        (void)fputs(*lines, text);
-    }
-    REQUIRE(fclose(text) == 0 && freopen(path, "re", stdin));
-    REQUIRE(write_archive(2, arguments) == 0);
-}
-
-static json_t *program_waits(const char *const *lines)
-{
-    json_t *report = NULL;
-    struct ictus_why why = {""};
-    program_write(lines);
-    const int err = ictus_waits(archive, &report, &why);
-    CHECK_STR(why.text, "");
-    REQUIRE(!err);
-    return report;
-}
-
-static size_t value_tell(char *text, size_t size, const char *key, const json_t *value)
-{
-    const size_t length = strlen(key);
-    const bool time = length > 2 && strcmp(key + length - 2, "_s") == 0;
-    int put = 0;
-    if (json_is_string(value)) {
-        put = snprintf(text, size, "%s", json_string_value(value));
-    } else if (json_is_integer(value)) {
-        put = snprintf(text, size, "%lld", (long long)json_integer_value(value));
-    } else if (json_is_real(value)) {
-        const double number = json_real_value(value);
-        put = snprintf(text, size, time ? "%.0f" : "%.4f", time ? number * 1e9 : number);
-    } else {
-        put = snprintf(text, size, json_is_null(value) ? "null" : "-");
-    }
-    REQUIRE(put >= 0 && (size_t)put < size);
-    return (size_t)put;
-}
-
-/* These members of all objects of a type, in the order of the report; times in ns. */
-static const char *told(const json_t *report, const char *type, const char *keys)
-{
-    size_t used = 0;
-    size_t i = 0;
-    const json_t *object = NULL;
-    told_text[0] = '\0';
-    json_array_foreach(report, i, object)
-    {
-        char list[256];
-        char *save = NULL;
-        if (strcmp(json_string_value(json_object_get(object, "type")), type) != 0) {
-            continue;
-        }
-        (void)snprintf(list, sizeof(list), "%s", keys);
-        for (const char *key = strtok_r(list, " ", &save); key; key = strtok_r(NULL, " ", &save)) {
-            used += value_tell(told_text + used, TEXT - used, key, json_object_get(object, key));
-            REQUIRE(used + 2 < TEXT);
-            told_text[used++] = ' ';
-        }
-        told_text[used - 1] = '\n';
-        told_text[used] = '\0';
-    }
-    return told_text;
-}
-
-#define NODE_OF_TWO "node a\nprocess 0\nprocess 0\nlocation 0\nlocation 1\n"
+#include "wait_program.h"
 
 /*
  * 0 works for 2000 ns before it sends, 1 only for 500. The path of the program goes through
@@ -205,14 +86,15 @@ static void talk_is_told(void)
 static void causes_are_told(void)
 {
     json_t *report = program_waits(talk);
-    CHECK_STR(told(report, "wait-cause", "rank call site direct_s indirect_s share share_low"),
-              "0 work main/work 1500 0 0.4286 0.4286\n"
-              "0 main main 820 0 0.2343 0.2343\n"
-              "1 main main 819 0 0.2339 0.2339\n"
-              "1 MPI_Recv main/MPI_Recv 171 0 0.0490 0.0490\n"
-              "0 MPI_Reduce main/MPI_Reduce 80 0 0.0229 0.0229\n"
-              "1 MPI_Bcast main/MPI_Bcast 80 0 0.0229 0.0229\n"
-              "1 MPI_Allreduce main/MPI_Allreduce 30 0 0.0086 0.0086\n");
+    CHECK_STR(
+        told(report, "wait-cause", "rank call site direct_s indirect_s share share_low draws"),
+        "0 work main/work 1500 0 0.4286 0.4286 -\n"
+        "0 main main 820 0 0.2343 0.2343 -\n"
+        "1 main main 819 0 0.2339 0.2339 -\n"
+        "1 MPI_Recv main/MPI_Recv 171 0 0.0490 0.0490 -\n"
+        "0 MPI_Reduce main/MPI_Reduce 80 0 0.0229 0.0229 -\n"
+        "1 MPI_Bcast main/MPI_Bcast 80 0 0.0229 0.0229 -\n"
+        "1 MPI_Allreduce main/MPI_Allreduce 30 0 0.0086 0.0086 -\n");
     CHECK_STR(told(report, "critical-path", "of rank site time_s share stretches imbalance_s"),
               "program - - 7010 - 6 -\n"
               "rank 0 - 4000 0.5706 - -\n"
@@ -293,7 +175,7 @@ static const char *const requests[] = {
     CALL(0, 5800, 5850, 5, EVENT(0, 5810, "send 1 0 7 8")),
     CALL(0, 7000, 7050, 5, EVENT(0, 7010, "send 1 0 1 8")),
     CALL(0, 7100, 7150, 5, EVENT(0, 7110, "send 1 0 2 8")),
-    EVENT(0, 8000, "enter 3") EVENT(0, 8050, "irecvpost 6"), /* it never ends */
+    EVENT(0, 8000, "enter 1") EVENT(0, 8450, "recv 1 0 7 8"), /* it never ends */
     CALL(1, 1800, 2050, 1, EVENT(1, 2040, "recv 0 0 7 8")),
     CALL(1, 3000, 3010, 3, EVENT(1, 3005, "irecvpost 5")),
     CALL(1, 3100, 3900, 4, EVENT(1, 3890, "irecv 0 0 7 8 5")),
@@ -301,6 +183,7 @@ static const char *const requests[] = {
          EVENT(1, 5500, "onoff 2") EVENT(1, 5600, "onoff 1") EVENT(1, 5990, "recv 0 0 7 8")),
     CALL(1, 6500, 7160, 1, EVENT(1, 7155, "recv 0 0 2 8")),
     CALL(1, 7200, 7250, 1, EVENT(1, 7240, "recv 0 0 1 8")),
+    CALL(1, 8400, 8410, 5, EVENT(1, 8405, "send 0 0 7 8")),
     NULL};
 
 static void requests_are_told(void)
@@ -391,25 +274,6 @@ static void many_functions_are_told(void)
     json_decref(report);
 }
 
-/* How processes arrived at the collectives of talk[], most spread first. */
-static const char *arrivals_told(const struct ictus_arrivals_list *list)
-{
-    told_text[0] = '\0';
-    for (size_t i = 0; i < list->count; i++) {
-        const struct ictus_arrivals *a = &list->at[i];
-        text_add(told_text, "%s %s %s %d %d %d %lld\n", a->site, a->call, a->operation,
-                 (int)a->bytes, a->ranks, a->root, (long long)a->instances);
-        for (int64_t k = 0; k < a->recorded * a->ranks; k++) {
-            text_add(told_text, "%d %d %d\n", (int)a->offsets_ns[k], (int)a->gaps_ns[k],
-                     (int)a->silences_ns[k]);
-        }
-        for (int64_t k = 0; k < a->recorded; k++) {
-            text_add(told_text, "%.0f %.0f\n", a->errors_ns[k], a->durations_s[k] * 1e9);
-        }
-    }
-    return told_text;
-}
-
 static void arrivals_are_told(void)
 {
     struct ictus_arrivals_list list = {.at = NULL};
@@ -463,8 +327,7 @@ static void arrivals_are_told(void)
 
 int main(void)
 {
-    REQUIRE(mkdtemp(check_scratch(root, "wait-programs")));
-    (void)snprintf(archive, sizeof(archive), "%s/archive", root);
+    programs_begin();
     talk_is_told();
     causes_are_told();
     windows_are_told();
@@ -472,6 +335,5 @@ int main(void)
     threads_are_told();
     many_functions_are_told();
     arrivals_are_told();
-    (void)nftw(root, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
-    return check_result();
+    return programs_end();
 }
