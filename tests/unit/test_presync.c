@@ -111,6 +111,21 @@ static void more_make_a_line_or_chain(void)
     ictusi_presync_free(map, 1);
 }
 
+/* A single knot is an offset for all times; with none, nothing changes. */
+static void one_knot_is_an_offset(void)
+{
+    const int64_t times[] = {500, 900};
+    const double offsets[] = {7, 1000};
+    for (uint32_t count = 0; count < 2; count++) {
+        struct clock_map *map = calloc(1, sizeof(*map));
+        REQUIRE(map && !ictusi_clock_map_knots(map, times, offsets, count));
+        CHECK(map->count == 1);
+        offset_is(map, 0, count ? 7 : 0);
+        offset_is(map, SECOND, count ? 7 : 0);
+        ictusi_presync_free(map, 1);
+    }
+}
+
 /* An offset counts by the inverse square of its error. */
 static void errors_weigh(void)
 {
@@ -202,6 +217,7 @@ int main(void)
 {
     two_make_a_line();
     more_make_a_line_or_chain();
+    one_knot_is_an_offset();
     errors_weigh();
     archives_are_read_like_others_do();
     locations_have_maps();

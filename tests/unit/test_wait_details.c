@@ -199,6 +199,53 @@ static void meetings_are_told(void)
     ictus_arrivals_list_free(&list);
 }
 
+/*
+ * Clocks of two nodes, each known to 10 ns, so that they differ by 14. A lock may have been given
+ * back up to four times that after its waiter is shown to have it, and no later: 56 ns.
+ */
+static void lock_is_doubted(int left, bool waits)
+{
+    char text[TEXT] = "node a\nnode b\nprocess 0\nprocess 1\nlocation 0\nlocation 1\n"
+                      "region MPI_Send 28 4\nregion MPI_Recv 28 4\nregion MPI_Win_lock 29 4\n"
+                      "region MPI_Win_unlock 29 4\ncomm 0 1\nwindow 0\n"
+                      "offset 0 0 0 10\noffset 1 0 0 10\n";
+    const char *const lines[] = {text, NULL};
+    text_add(text, "%s%s",
+             CALL(0, 1000, 1010, 0, EVENT(0, 1005, "send 1 0 7 8"))
+                 CALL(0, 1500, 1510, 0, EVENT(0, 1505, "send 1 0 7 8"))
+                     CALL(0, 7000, 7010, 2, EVENT(0, 7005, "rmaacquire 0 1 0 0"))
+                         CALL(0, 7595, 7600, 3, EVENT(0, 7598, "rmarelease 0 1 0")),
+             CALL(1, 500, 1100, 1, EVENT(1, 1090, "recv 0 0 7 8"))
+                 CALL(1, 1495, 1600, 1, EVENT(1, 1590, "recv 0 0 7 8")));
+    text_add(text, "1 7100 enter 2\n1 %d rmaacquire 0 1 0 0\n1 %d leave 2\n", left - 5, left);
+    text_add(text, "%s", CALL(1, 8000, 8010, 3, EVENT(1, 8005, "rmarelease 0 1 0")));
+    json_t *report = program_waits(lines);
+    CHECK_STR(told(report, "waits", "sigma_source clock_sigma_ns nodes"), "archive 10.0000 2\n");
+    CHECK_STR(told(report, "wait-instance", "state wait_s sigma_s"),
+              waits ? "late-sender 500 14\nrma-lock 444 14\nlate-sender 5 14\n"
+                    : "late-sender 500 14\nlate-sender 5 14\n");
+    /* 500 of 505 ns are known to be waiting, whatever the clocks show */
+    CHECK_STR(told(report, "wait-rank", "state n wait_raw_s decidable kind"),
+              waits ? "late-sender 2 505 0.9901 certain\nrma-lock 1 444 1.0000 certain\n"
+                    : "late-sender 2 505 0.9901 certain\n");
+    if (waits) { /* most of it in each history, too */
+        CHECK_STR(told(report, "wait-cause", "rank call draws first_draws"),
+                  "0 (program) 80 80\n0 MPI_Send 80 0\n0 MPI_Win_lock 80 0\n"
+                  "0 MPI_Win_unlock 80 0\n");
+    }
+    size_t i = 0;
+    const json_t *object = NULL;
+    json_array_foreach(report, i, object)
+    {
+        const double low = json_number_value(json_object_get(object, "share_low"));
+        const double high = json_number_value(json_object_get(object, "share_high"));
+        const double wait_low = json_number_value(json_object_get(object, "wait_low_s"));
+        const double wait_high = json_number_value(json_object_get(object, "wait_high_s"));
+        CHECK(low >= 0 && low <= high && high <= 1 && wait_low >= 0 && wait_low <= wait_high);
+    }
+    json_decref(report);
+}
+
 int main(void)
 {
     programs_begin();
@@ -206,5 +253,7 @@ int main(void)
     partial_epochs_are_told();
     names_matter();
     meetings_are_told();
+    lock_is_doubted(7544, true);
+    lock_is_doubted(7543, false);
     return programs_end();
 }
