@@ -37,10 +37,6 @@ struct ictus_reading {
                                  measured or assumed asymmetry of the paths */
     double bound_ns;        /**< no error exceeds this as long as the drift of each clock stays
                                  within +-200 ppm */
-    double unseen_ns;       /**< standard deviation of an error that sigma_ns leaves out because no
-                                 exchange shows it: a node that is slower to send than to receive.
-                                 It is the usual one, 3 % of the shortest round trip; 0 where
-                                 sigma_ns contains it or no messages were involved */
 };
 
 /** Cost and result of the last synchronisation. */
@@ -144,6 +140,15 @@ ICTUS_API int ictus_clock_resync(struct ictus_clock *clock);
  */
 ICTUS_API int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
                                 struct ictus_time *truth);
+
+/**
+ * Return the standard deviation, in ns, of an error that ictus_reading::sigma_ns leaves out because
+ * no exchange shows it: that of a node that is slower to send than to receive. It is the usual one,
+ * 3 % of the shortest round trip, and the same at all instants; 0 where sigma_ns contains it or no
+ * messages were involved. Local; reentrant.
+ * @return ICTUS_OK or ICTUS_ERR_ARG
+ */
+ICTUS_API int ictus_clock_unseen(const struct ictus_clock *clock, double *unseen_ns);
 
 /**
  * Return cost and result of the last synchronisation. Local; reentrant.

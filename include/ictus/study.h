@@ -187,7 +187,6 @@ struct ictus_clock_error {
     double sigma_ns;      /**< the clock's own standard deviation at that instant */
     double path_ns;       /**< the systematic part of sigma_ns, see struct ictus_reading */
     double bound_ns;      /**< the clock's own bound at that instant */
-    double unseen_ns;     /**< what sigma_ns leaves out, see struct ictus_reading */
 };
 
 /**

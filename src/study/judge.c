@@ -101,7 +101,6 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
         .half_width_ns = 1.0, /* two local instants, each rounded to 1 ns */
         .sigma_ns = reading.sigma_ns,
         .path_ns = reading.path_ns,
-        .unseen_ns = reading.unseen_ns,
         .bound_ns = reading.bound_ns,
     };
     return ICTUS_OK;
@@ -130,7 +129,6 @@ static int judge_compare_with_first(struct measure *m, const struct ictus_clock 
         .half_width_ns = offset.half_width_ns,
         .sigma_ns = reading.sigma_ns,
         .path_ns = reading.path_ns,
-        .unseen_ns = reading.unseen_ns,
         .bound_ns = reading.bound_ns,
     };
     return ICTUS_OK;

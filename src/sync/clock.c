@@ -235,7 +235,6 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     reading->time = ictus_clock_map(clock, local);
     reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
     reading->path_ns = sqrt(clock->error.path_var_ns2);
-    reading->unseen_ns = sqrt(clock->error.unseen_var_ns2);
     reading->bound_ns = ictusi_line_error_bound(&clock->error, distance_s);
     return ICTUS_OK;
 }
@@ -257,6 +256,15 @@ int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
         return ICTUS_ERR_UNSUPPORTED;
     }
     truth->ns = clock->source->ops->truth(clock->source, local.ns);
+    return ICTUS_OK;
+}
+
+int ictus_clock_unseen(const struct ictus_clock *clock, double *unseen_ns)
+{
+    if (!clock || !unseen_ns) {
+        return ICTUS_ERR_ARG;
+    }
+    *unseen_ns = sqrt(clock->error.unseen_var_ns2);
     return ICTUS_OK;
 }
 

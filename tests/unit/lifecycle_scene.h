@@ -220,8 +220,7 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     *reading = (struct ictus_reading){{local.ns + ahead_ns + llround(slope * (double)since)},
                                       since ? sigma_later_ns : sigma_ns,
                                       0,
-                                      bound_ns,
-                                      0.0};
+                                      bound_ns};
     return ICTUS_OK;
 }
 

@@ -20,6 +20,7 @@ static struct {
     double asked[4], slept_until_s[4], done[4], more[4]; /* of each judgement */
     struct ictus_clock_error error;
     double others[3]; /* counted, their squared errors, those inside */
+    double unseen_ns;
 } world;
 
 static const double now_s = 1000.0;
@@ -40,6 +41,7 @@ void __wrap_ictus_clock_free(struct ictus_clock *clock);
 struct ictus_time __wrap_ictus_clock_local(const struct ictus_clock *clock);
 int __wrap_ictus_clock_stats(const struct ictus_clock *clock, struct ictus_sync_stats *stats);
 int __wrap_ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth);
+int __wrap_ictus_clock_unseen(const struct ictus_clock *clock, double *unseen_ns);
 int __wrap_ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at,
                                   struct ictus_clock_error *out);
 int __wrap_ictus_clock_measured_error(const struct ictus_clock *clock, bool asked, size_t exchanges,
@@ -125,6 +127,13 @@ void __wrap_ictus_clock_free(struct ictus_clock *clock)
 {
     (void)clock;
     world.freed++;
+}
+
+int __wrap_ictus_clock_unseen(const struct ictus_clock *clock, double *unseen_ns)
+{
+    (void)clock;
+    *unseen_ns = world.unseen_ns;
+    return ICTUS_OK;
 }
 
 struct ictus_time __wrap_ictus_clock_local(const struct ictus_clock *clock)
@@ -302,8 +311,8 @@ static void coverage_is_told(void)
                                                  .sigma_ns = cases[i].sigma_ns,
                                                  .bound_ns = 7,
                                                  .half_width_ns = 8,
-                                                 .path_ns = 9,
-                                                 .unseen_ns = 10};
+                                                 .path_ns = 9};
+        world.unseen_ns = 10;
         CHECK(run(&all) == 3);
         CHECK_NEAR(qualities[0].covered, cases[i].inside, 0);
         CHECK_NEAR(qualities[0].max_error_ns, fabs(cases[i].error_ns), 0);

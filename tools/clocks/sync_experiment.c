@@ -62,11 +62,13 @@ static int sync_experiment_gather_raw(MPI_Comm comm, const struct ictus_clock_er
     return ICTUS_OK;
 }
 
-static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, bool raw,
-                        struct sync_quality *q)
+static int error_gather(MPI_Comm comm, const struct ictus_clock *clock,
+                        const struct ictus_clock_error *mine, bool raw, struct sync_quality *q)
 {
     int rank = 0;
     int size = 0;
+    double unseen_ns = 0.0;
+    (void)ictus_clock_unseen(clock, &unseen_ns);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     const double error = mine->known ? fabs(mine->error_ns) : 0.0;
@@ -74,7 +76,7 @@ static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, boo
     const bool inside = error <= fmax(SIGMAS_95 * mine->sigma_ns, ROUNDING_NS);
     enum { HIGHEST = 6 };
     const double high[HIGHEST] = {
-        error, mine->sigma_ns, mine->bound_ns, mine->half_width_ns, mine->path_ns, mine->unseen_ns};
+        error, mine->sigma_ns, mine->bound_ns, mine->half_width_ns, mine->path_ns, unseen_ns};
     const double sum[3] = {counts ? 1.0 : 0.0, counts ? error * error : 0.0,
                            counts && inside ? 1.0 : 0.0};
     double most[HIGHEST] = {0};
@@ -128,7 +130,7 @@ static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const str
         }
         if (!err) {
             qualities[i] = (struct sync_quality){.wait_s = wait_s};
-            err = error_gather(comm, &mine, how->raw, &qualities[i]);
+            err = error_gather(comm, clock, &mine, how->raw, &qualities[i]);
         }
         if (err) {
             return err;
