@@ -163,6 +163,10 @@ static void clocks_are_told_apart(void)
     s.offsets[7][0].offset = 6;
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
+    s.processes[2].node = s.unit_of[2] = 0; /* the first and the last of three on a node differ */
+    s.locations[1].offset_count = 0;
+    CHECK(clocks_of(&s) == LOCATIONS);
+    scene_open(&s);
     s.processes[7].node = 9; /* of the node whose clock it reads: consistent */
     s.unit_of[7] = 9;
     memcpy(s.offsets[7], s.offsets[18], sizeof(s.offsets[7]));
