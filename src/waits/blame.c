@@ -289,7 +289,9 @@ static int replay_enter(struct replay *r, struct replay_page *page)
             err = rates_close(r, &page->ledger, step);
             if (!err && analysis_waits(r->analysis, step->call)) {
                 err = blame_enter(r, &page->ledger, step, &page->charges[i], parts);
-                parts += page->charges[i].parts;
+                if (page->charges[i].parts) { /* a desk without any has no list */
+                    parts += page->charges[i].parts;
+                }
             }
             err = err ? err : rates_open(r, &page->ledger, step);
         }
