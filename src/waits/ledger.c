@@ -198,7 +198,9 @@ void ictusi_ledger_do(struct ledger *l, const struct ledger_page *page)
         const struct ledger_entry *e = &page->entries[i];
         if (e->act == LEDGER_CHARGE) {
             ledger_charge(l, e, parts);
-            parts += e->parts;
+            if (e->parts) { /* a page without any has no list */
+                parts += e->parts;
+            }
         } else {
             ledger_turn(l, e, e->act == LEDGER_OPEN ? 1 : -1);
         }
