@@ -172,7 +172,7 @@ static int records_copy(struct rewriting *w, uint32_t index, const OTF2_EvtReade
     int err = copy.writer ? copy_read_events(w, index, set, &copy)
                           : copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
     if (!err) {
-        w->job->trace->said = said; /* where there are no events, there may be no file */
+        w->job->trace->said = said; /* a location without events need not have a file */
     }
     if (!clock->close(clock->self, copy.walk, !err) && !err) {
         err = ictusi_archive_beyond(w->job->trace, index);

@@ -157,8 +157,8 @@ static void three_cells_are_enough(void)
     }
 }
 
-/* Of two that jump at once, the one that explains more comes first, and what both show of each
- * other is no witness. */
+/* Of two clocks that jump at once, the one that explains more comes first, and the pair that they
+ * form is not evidence for either. */
 static void the_larger_one_comes_first(void)
 {
     struct scene s;

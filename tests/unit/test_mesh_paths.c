@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asymmetries of paths that all processes of two nodes share, against known truth: loops between
- * the same two nodes prove nothing, and the mean over their pairs is no better than one pair.
+ * the same two nodes reveal nothing about it, and the mean over their pairs is no better than one.
  */
 #include "core/fit.h"
 #include "core/mesh.h"

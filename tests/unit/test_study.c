@@ -532,8 +532,8 @@ static void judgements_need_a_clock(void)
     CHECK(ictus_clock_measured_error(&clock, true, 0, &error) == ICTUS_ERR_ARG);
 }
 
-/* A pair is two processes of the study. Whoever is none of them has nothing to do, and all refuse
- * what is no pair, with the same error and without a message. */
+/* A pair is two different processes of the study. The others have nothing to do, and all refuse
+ * anything else with the same error and without sending a message. */
 static void pairs_are_two_of_them(void)
 {
     enum { SIZE = 5 };

@@ -274,6 +274,21 @@ static void many_functions_are_told(void)
     json_decref(report);
 }
 
+/* What is told of those that met once, however many instances are asked for. */
+#define MET_ONCE                                                                                   \
+    "main#2 MPI_Bcast bcast 64 2 0 1\n"                                                            \
+    "500 4500 800\n"                                                                               \
+    "0 4000 250\n"                                                                                 \
+    "1 100\n"                                                                                      \
+    "main#3 MPI_Allreduce allreduce 16 2 -1 1\n"                                                   \
+    "400 6400 1000\n"                                                                              \
+    "0 6000 680\n"                                                                                 \
+    "1 130\n"                                                                                      \
+    "main#4 MPI_Reduce reduce 32 2 0 1\n"                                                          \
+    "0 5000 480\n"                                                                                 \
+    "300 5300 700\n"                                                                               \
+    "1 100\n"
+
 static void arrivals_are_told(void)
 {
     struct ictus_arrivals_list list = {.at = NULL};
@@ -291,37 +306,13 @@ static void arrivals_are_told(void)
                                     "0 3000 200\n"
                                     "200 3150 370\n"
                                     "1 150\n"
-                                    "1 60\n"
-                                    "main#2 MPI_Bcast bcast 64 2 0 1\n"
-                                    "500 4500 800\n"
-                                    "0 4000 250\n"
-                                    "1 100\n"
-                                    "main#3 MPI_Allreduce allreduce 16 2 -1 1\n"
-                                    "400 6400 1000\n"
-                                    "0 6000 680\n"
-                                    "1 130\n"
-                                    "main#4 MPI_Reduce reduce 32 2 0 1\n"
-                                    "0 5000 480\n"
-                                    "300 5300 700\n"
-                                    "1 100\n");
+                                    "1 60\n" MET_ONCE);
     ictus_arrivals_list_free(&list);
     REQUIRE(!ictus_arrivals_extract(archive, 1, &list, NULL, NULL));
     CHECK_STR(arrivals_told(&list), "main MPI_Barrier barrier 0 2 -1 2\n"
                                     "0 3000 200\n"
                                     "200 3150 370\n"
-                                    "1 60\n"
-                                    "main#2 MPI_Bcast bcast 64 2 0 1\n"
-                                    "500 4500 800\n"
-                                    "0 4000 250\n"
-                                    "1 100\n"
-                                    "main#3 MPI_Allreduce allreduce 16 2 -1 1\n"
-                                    "400 6400 1000\n"
-                                    "0 6000 680\n"
-                                    "1 130\n"
-                                    "main#4 MPI_Reduce reduce 32 2 0 1\n"
-                                    "0 5000 480\n"
-                                    "300 5300 700\n"
-                                    "1 100\n");
+                                    "1 60\n" MET_ONCE);
     ictus_arrivals_list_free(&list);
 }
 
