@@ -133,7 +133,7 @@ const char *ictusi_archive_name(const struct trace *trace, const struct name_tab
  */
 #define THREAD_CLOCKS "ICTUS::THREAD_CLOCKS"
 
-/* The property of a corrected archive in which each process of a node has a clock of its own. */
+/* The property of an archive in which each process of a node has a clock of its own. */
 #define PROCESS_CLOCKS "ICTUS::PROCESS_CLOCKS"
 
 /* A property of the archive, which the caller frees. NULL: there is none of this name. */

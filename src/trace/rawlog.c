@@ -248,3 +248,17 @@ void ictusi_rawlog_free(struct rawlog *log)
     log->text = NULL;
     log->items = NULL;
 }
+
+bool ictusi_rawlog_share_clock(const struct rawlog *a, const struct rawlog *b)
+{
+    struct timeline of_a = a->timeline; /* copies, because a search keeps its place in them */
+    struct timeline of_b = b->timeline;
+    const int64_t at = of_a.points[0].local;
+    const int64_t first = ictusi_timeline_map(&of_a, at);
+    const int64_t second = ictusi_timeline_map(&of_b, at);
+    /* Unsigned: the instants of a damaged log may be farther apart than an instant can tell. */
+    const uint64_t apart =
+        first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
+    return strcmp(a->host, b->host) == 0 && a->scale.kind == b->scale.kind &&
+           a->scale.anchor_ticks == b->scale.anchor_ticks && apart <= 1;
+}

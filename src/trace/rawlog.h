@@ -68,6 +68,14 @@ int ictusi_rawlog_read(const char *path, struct rawlog *log, struct ictus_why *w
  */
 char *ictusi_rawlog_read_file(const char *path, size_t *size);
 
+/*
+ * Whether two processes read the same clock: the same machine, the same counter with the same
+ * anchor, and lines to the global clock that agree to a nanosecond. Their times then differ by no
+ * error. A node may have several clocks (time namespaces), so the lines are compared as well, at an
+ * instant where both are known.
+ */
+bool ictusi_rawlog_share_clock(const struct rawlog *a, const struct rawlog *b);
+
 void ictusi_rawlog_free(struct rawlog *log);
 
 #endif

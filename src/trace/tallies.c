@@ -50,24 +50,6 @@ struct joining {
 };
 
 /*
- * Whether two processes read the same clock: the same machine, the same counter with the same
- * anchor, and lines to the global clock that agree to a nanosecond. Their offsets then have no
- * error. A node may have several clocks (time namespaces), so the lines are compared as well, at an
- * instant where both are known.
- */
-static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
-{
-    const int64_t at = a->timeline.points[0].local;
-    const int64_t first = ictusi_timeline_map(&a->timeline, at);
-    const int64_t second = ictusi_timeline_map(&b->timeline, at);
-    /* Unsigned: the instants of a damaged log may be farther apart than an instant can tell. */
-    const uint64_t apart =
-        first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
-    return strcmp(a->host, b->host) == 0 && a->scale.kind == b->scale.kind &&
-           a->scale.anchor_ticks == b->scale.anchor_ticks && apart <= 1;
-}
-
-/*
  * A clock is identified by the lowest process that reads it, so that equal numbers mean equal
  * clocks. The search is quadratic at worst, but it ends at the first process with the same clock,
  * and only the lowest process of each clock is compared.
@@ -82,7 +64,7 @@ int ictusi_tallies_init(struct tallies *t)
         t->clock[p] = (uint32_t)p;
         for (int q = 0; q < p && t->logs[p].text; q++) {
             if (t->clock[q] == (uint32_t)q && t->logs[q].text &&
-                logs_share_clock(&t->logs[q], &t->logs[p])) {
+                ictusi_rawlog_share_clock(&t->logs[q], &t->logs[p])) {
                 t->clock[p] = (uint32_t)q;
                 break;
             }

@@ -2,6 +2,7 @@
 /* Writes the global definitions of an archive. */
 #include "trace/write_archive.h"
 
+#include "archive/trace.h"
 #include "core/plain.h"
 #include "trace/convert.h"
 #include "trace/convert_files.h"
@@ -451,6 +452,24 @@ static void definitions_set_property(OTF2_Archive *archive, const char *name, co
     (void)OTF2_Archive_SetProperty(archive, name, text, true);
 }
 
+/*
+ * Whether some process of a node reads another clock than the node's first one. nodes[p] is the
+ * node of process p, numbered from 1; first has a zero for each node.
+ */
+static bool definitions_clocks_differ(const struct trace_world *world, const uint32_t *nodes,
+                                      int *first)
+{
+    for (int p = 0; p < world->size; p++) {
+        int *leader = &first[nodes[p]]; /* its rank and 1 */
+        *leader = *leader ? *leader : p + 1;
+        if (world->logs[p].text &&
+            !ictusi_rawlog_share_clock(&world->logs[*leader - 1], &world->logs[p])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void definitions_set_properties(OTF2_Archive *archive, const struct trace_writing *options,
                                        const struct trace_world *world,
                                        const struct ictus_trace_summary *summary)
@@ -479,8 +498,9 @@ int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing 
         OTF2_Archive_GetGlobalDefWriter(archive), world, {NULL, NULL, 0, 0}, OTF2_SUCCESS};
     uint32_t *hosts = calloc((size_t)world->size + 1, sizeof(*hosts));
     int *place = calloc((size_t)world->size + 1, sizeof(*place));
+    int *first = calloc((size_t)world->size + 1, sizeof(*first));
     ictusi_trace_summarise(world, summary);
-    if (g.w && hosts && place) {
+    if (g.w && hosts && place && first) {
         for (int p = 0, next = 0; p < world->size; p++) {
             place[p] = next;
             next += world->logs[p].text != NULL;
@@ -499,11 +519,15 @@ int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing 
         metrics_write(&g);
         write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
         definitions_set_properties(archive, options, world, summary);
+        if (definitions_clocks_differ(world, hosts, first)) {
+            (void)OTF2_Archive_SetProperty(archive, PROCESS_CLOCKS, "1", true);
+        }
     } else {
         g.failed = OTF2_ERROR_MEM_ALLOC_FAILED;
     }
     ictusi_keymap_free(&g.strings);
     free(hosts);
     free(place);
+    free(first);
     return g.failed == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
 }

@@ -353,6 +353,39 @@ static void test_point(void)
     ictusi_rawlog_free(&log);
 }
 
+/* Whether a process with this host, anchor of its counter and line to the global clock reads the
+ * clock of a process on host a whose line runs through (1000, 2000) with a drift of 1e-6. */
+static bool clock_is_shared(const char *host, int kind, int anchor, const char *line)
+{
+    char text[2][160];
+    struct rawlog logs[2];
+    struct ictus_why why = {""};
+    (void)snprintf(text[0], sizeof text[0], "H\t1\t7\t0\t2\t10\nK\t0\t5\t0\t0\nO\ta\nS\t%s\n",
+                   "1000\t2000\t1e-6\t1\t9\t1");
+    (void)snprintf(text[1], sizeof text[1], "H\t1\t7\t1\t2\t11\nK\t%d\t%d\t0\t0\nO\t%s\nS\t%s\n",
+                   kind, anchor, host, line);
+    for (int i = 0; i < 2; i++) {
+        CHECK(ictusi_rawlog_parse(text[i], strlen(text[i]), &logs[i], &why) == ICTUS_OK);
+    }
+    const bool both = ictusi_rawlog_share_clock(&logs[0], &logs[1]);
+    CHECK(ictusi_rawlog_share_clock(&logs[1], &logs[0]) == both);
+    ictusi_rawlog_free(&logs[0]);
+    ictusi_rawlog_free(&logs[1]);
+    return both;
+}
+
+/* Processes that read one clock were synchronised at other instants of it, on the same line. */
+static void test_shared_clock(void)
+{
+    CHECK(clock_is_shared("a", 0, 5, "1000\t2000\t1e-6\t1\t9\t1"));
+    CHECK(clock_is_shared("a", 0, 5, "2001000\t2002002\t1e-6\t2\t9\t1"));
+    CHECK(!clock_is_shared("a", 0, 5, "2001000\t2002000\t1e-6\t2\t9\t1"));
+    CHECK(!clock_is_shared("a", 0, 5, "2001000\t2002004\t1e-6\t2\t9\t1"));
+    CHECK(!clock_is_shared("b", 0, 5, "1000\t2000\t1e-6\t1\t9\t1"));
+    CHECK(!clock_is_shared("a", 0, 6, "1000\t2000\t1e-6\t1\t9\t1"));
+    CHECK(!clock_is_shared("a", 1, 5, "1000\t2000\t1e-6\t1\t9\t1"));
+}
+
 static void test_bad_logs(void)
 {
     static const char *const texts[] = {"",
@@ -384,6 +417,7 @@ int main(void)
     test_scale();
     test_unify();
     test_point();
+    test_shared_clock();
     test_bad_logs();
     return check_result();
 }
