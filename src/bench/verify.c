@@ -6,14 +6,12 @@
 #include "bench/call.h"
 
 #include "bench/plan.h"
+#include "bench/verify_values.h"
 #include "sync/sync.h"
 
 #include <ictus/text.h>
 
 #include <string.h>
-
-/* So few ranks contribute to an element that sums stay below 128, however many ranks there are. */
-enum { CONTRIBUTORS = 16, VALUE_CYCLE = 7, PLAIN_CYCLE = 101, BIT_STRIDE = 37 };
 
 /* Elements at each end of a block that a quick check covers. */
 enum { EDGE = 256 };
@@ -48,63 +46,6 @@ static unsigned char *element_at(const struct check *c, const void *buffer, int 
            ictusi_data_layout_offset(layout, i);
 }
 
-/*
- * The distance in rank from the rank whose turn it is to differ in element i of block b:
- *       turn = (rank - (b + i)) mod size
- *
- * Consecutive elements have consecutive ranks that differ, so the contribution of each rank is
- * checked.
- */
-static int turn_of(const struct check *c, int rank, int b, int64_t i)
-{
-    const int size = c->call->size;
-    return (int)(((int64_t)rank + size - (b + i) % size) % size);
-}
-
-/* What a rank contributes to element i of block b. A missing contribution of any rank shows. */
-static int64_t verify_check_contribution(const struct check *c, int rank, int b, int64_t i)
-{
-    const int turn = turn_of(c, rank, b, i);
-    /* The rounds give each rank even and odd turns, also if the number of ranks is even. */
-    const int64_t rounds = c->call->size > 1 ? (b + i) / c->call->size : 0;
-    const bool even = (b + i + rounds) % 2 == 0;
-    switch (c->reduction.kind) {
-    case KIND_SUM:
-        return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
-    case KIND_PROD:
-        /* Two ranks contribute 2 and 3, whose product shows both, and all others contribute 1. */
-        return turn < 2 ? turn + 2 : 1;
-    case KIND_LAND:
-        return even || turn != 0; /* true on all ranks, or on all but one */
-    case KIND_LOR:
-    case KIND_LXOR:
-        return even && turn == 0; /* true on one rank, or on none */
-    case KIND_BAND:
-    case KIND_BOR:
-    case KIND_BXOR:
-        return (rank * BIT_STRIDE + b + i) & 0x7f;
-    case KIND_MINLOC:
-    case KIND_MAXLOC:
-        /*
-         * Two consecutive ranks have the same value. In some elements the extreme then occurs
-         * twice, and the location decides.
-         */
-        return (turn / 2 % VALUE_CYCLE + 1) * PAIR_PLACES + rank % PAIR_PLACES;
-    default:
-        return (rank * BIT_STRIDE + b + i * 3) % PLAIN_CYCLE;
-    }
-}
-
-/* What a rank sends in element i of block b if nothing is reduced. */
-static int64_t verify_check_plain(int rank, int b, int64_t i)
-{
-    /*
-     * The factors have no common divisor with the cycle. A result that is shifted by less than a
-     * cycle of ranks, blocks or elements is therefore wrong in every element.
-     */
-    return (int64_t)((rank * 31 + b * VALUE_CYCLE + i) % PLAIN_CYCLE);
-}
-
 /* A C bool holds only 0 and 1, so logical values that are moved are limited to these. */
 static int64_t verify_check_fit(const struct check *c, int64_t value)
 {
@@ -118,8 +59,11 @@ static bool verify_check_reduces(const struct check *c)
 
 static int64_t verify_check_sent(const struct check *c, int rank, int b, int64_t i)
 {
-    return verify_check_fit(c, verify_check_reduces(c) ? verify_check_contribution(c, rank, b, i)
-                                                       : verify_check_plain(rank, b, i));
+    const int64_t value =
+        verify_check_reduces(c)
+            ? ictusi_verify_contribution(c->reduction.kind, c->call->size, rank, b, i)
+            : ictusi_verify_plain(rank, b, i);
+    return verify_check_fit(c, value);
 }
 
 /*
@@ -193,7 +137,7 @@ static bool verify_swap_succeeds(const struct check *c, int b)
 static int64_t verify_swapped(const struct check *c, int target)
 {
     return c->type.class == CLASS_LOGICAL ? verify_check_sent(c, target, 0, 0) ^ 1
-                                          : PLAIN_CYCLE + target % VALUE_CYCLE;
+                                          : ictusi_verify_swapped(target);
 }
 
 /* The value that a target holds afterwards, or for an origin the old value, which it fetches. */
