@@ -9,6 +9,7 @@
 struct blocks_plant blocks_plant;
 int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS];
 char blocks_calls[512];
+size_t blocks_most;
 
 /* Blocks on one side of a collective. */
 struct side {
@@ -127,6 +128,12 @@ static void move_begin(struct block from, struct block to)
 
 static void moves_end(void)
 {
+    size_t all = 0;
+    for (int i = 0; i < move_count; i++) {
+        const struct block *to = &moves[i].to;
+        all += block_bytes(to->type, to->count);
+    }
+    blocks_most = all > blocks_most ? all : blocks_most;
     for (int i = 0; i < move_count; i++) {
         const struct block *to = &moves[i].to;
         block_unpack(to->bytes, to->count, to->type, moves[i].packed);

@@ -47,6 +47,7 @@ extern int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS];
 
 /* The collectives that the last rank called, as in "gather+bcast"; to be emptied by the test. */
 extern char blocks_calls[512];
+extern size_t blocks_most; /* bytes that all ranks received in the largest of these */
 void blocks_called(const char *function);
 
 /* All ranks come here; the last one acts for all of them. */

@@ -119,6 +119,15 @@ static void texts_are_checked(void)
     CHECK_STR(why.text, "the instant is more than a year away; it must be nearer");
 }
 
+/* The clock of a machine that does not know the time begins with the first second of 1970. */
+static void the_first_second_has_instants(void)
+{
+    CHECK(instant_at("@0.5", -1, 0.0, 0) == second / 2);
+    CHECK(instant_at("@0", -1, 0.0, 0) == 0);
+    CHECK(instant_at("1970-01-01T00:00:00.25Z", -1, 0.0, 0) == second / 4);
+    CHECK(instant_at("1969-12-31T23:59:59Z", -1, 0.0, -5 * second) == -1);
+}
+
 /* Always ahead: by at least one minute if this one is odd, and by at most two. */
 static void minutes_are_odd(void)
 {
@@ -147,6 +156,7 @@ int main(void)
 {
     texts_are_read();
     texts_are_checked();
+    the_first_second_has_instants();
     minutes_are_odd();
     instants_are_aligned();
     return check_result();

@@ -150,6 +150,14 @@ static void directories_are_made_and_judged(void)
     CHECK(created(&why) == ICTUS_ERR_PERMISSION);
     world.found.st_uid = 0;
     CHECK(created(&why) == ICTUS_ERR_PERMISSION);
+    begin(1, false, 0); /* a user like any other */
+    world.found.st_uid = ME;
+    CHECK(created(&why) == ICTUS_ERR_PERMISSION);
+    if (access(PAGE_SYSTEM_DIRECTORY, F_OK) != 0) {
+        begin(0, true, ME); /* root gave it away */
+        world.found.st_uid = ME;
+        CHECK(created(&why) != ICTUS_ERR_PERMISSION && strstr(why.text, "cannot lock"));
+    }
 }
 
 static int open_files(void)

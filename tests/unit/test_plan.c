@@ -305,8 +305,55 @@ static void defects_are_avoided(void)
     gives(&plan, 4, ICTUS_OK, "");
 }
 
+static void types_have_sizes(void)
+{
+    CHECK(ictus_datatype_bytes("double") == 8 && ictus_datatype_bytes("char") == 1);
+    CHECK(ictus_datatype_bytes("complex") == 16 && ictus_datatype_bytes("2int") == 8);
+    CHECK(ictus_datatype_bytes("quad") == 0 && ictus_datatype_bytes(NULL) == 0);
+}
+
+/* As many as are in flight at once: the root of a fan has one for each process and message. */
+static void requests_are_counted(void)
+{
+    static const struct {
+        const char *operation;
+        size_t two, five; /* processes, with 7 messages */
+    } cases[] = {{"fan_in", 14, 35},      {"fan_in_bandwidth", 14, 35},
+                 {"fan_out", 14, 35},     {"fan_out_bandwidth", 14, 35},
+                 {"bandwidth", 14, 14},   {"bibandwidth", 14, 14},
+                 {"isend_irecv", 14, 14}, {"exchange", 5, 5}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct call call = {.operation = ictusi_operation_find(NULL, cases[i].operation, NULL),
+                            .size = 2,
+                            .messages = 7,
+                            .topology = {.source_count = 2, .target_count = 3}};
+        REQUIRE(call.operation);
+        CHECK(ictusi_operation_request_count(&call) == cases[i].two);
+        call.size = 5;
+        CHECK(ictusi_operation_request_count(&call) == cases[i].five);
+    }
+}
+
+/* Those of the first half with those of the second; one that is left has nobody. */
+static void partners_are_mutual(void)
+{
+    for (int size = 1; size < 8; size++) {
+        for (int rank = 0; rank < size; rank++) {
+            struct call call = {.rank = rank, .size = size};
+            const int partner = ictusi_operation_partner(&call);
+            CHECK((partner == MPI_PROC_NULL) == (rank == size - 1 && size % 2 == 1));
+            CHECK(partner == MPI_PROC_NULL || abs(partner - rank) == size / 2);
+            call.rank = partner;
+            CHECK(partner == MPI_PROC_NULL || ictusi_operation_partner(&call) == rank);
+        }
+    }
+}
+
 int main(void)
 {
+    types_have_sizes();
+    requests_are_counted();
+    partners_are_mutual();
     numbers_have_bounds();
     sizes_fit_types();
     single_elements_have_one_size();

@@ -33,6 +33,12 @@ static struct {
     size_t disk_room; /* of zeros that are written */
 } lacks;
 
+static struct {
+    const void *memory;
+    size_t bytes;
+    int advice, count;
+} advised;
+
 int fallocate_system(int fd, int mode, off_t from, off_t bytes) __asm__("__real_fallocate");
 int fallocate_model(int fd, int mode, off_t from, off_t bytes) __asm__("__wrap_fallocate");
 int madvise_system(void *memory, size_t bytes, int advice) __asm__("__real_madvise");
@@ -48,6 +54,10 @@ int fallocate_model(int fd, int mode, off_t from, off_t bytes)
 
 int madvise_model(void *memory, size_t bytes, int advice)
 {
+    advised.memory = memory;
+    advised.bytes = bytes;
+    advised.advice = advice;
+    advised.count++;
     errno = lacks.madvise;
     return lacks.madvise ? -1 : madvise_system(memory, bytes, advice);
 }
@@ -211,6 +221,62 @@ static void diverted_records_are_dropped(const char *directory)
     CHECK(unlink(path) == 0);
 }
 
+static int mappings_of(const char *path)
+{
+    char line[512];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    REQUIRE(maps);
+    while (fgets(line, sizeof(line), maps)) {
+        count += strstr(line, path) != NULL;
+    }
+    (void)fclose(maps);
+    return count;
+}
+
+/* One window is in memory, whose pages are given back on request, and none after the end. */
+static void memory_is_given_back(const char *directory)
+{
+    struct recorder_setup setup = {.limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};
+    char path[256];
+    (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+    (void)snprintf(path, sizeof(path), "%s/0.6.events", directory);
+    struct recorder *r = ictusi_recorder_create(&setup, 6, WINDOW_BYTES);
+    REQUIRE(r && !r->after);
+    recorder_put1(r, RECORD_IRECV, 0, 0, 9);
+    CHECK(mappings_of(path) == 1);
+    advised.count = 0;
+    ictusi_recorder_rest(r);
+    CHECK(advised.count == 1 && advised.memory == r->window && advised.bytes == WINDOW_BYTES);
+    CHECK(advised.advice == MADV_DONTNEED);
+    CHECK(r->pos[-1] == 9); /* and the records are still there */
+    ictusi_recorder_free(r);
+    CHECK(mappings_of(path) == 0);
+    CHECK(unlink(path) == 0);
+}
+
+/* In a program without standard input the file may get its number. */
+static void no_number_is_special(const char *directory)
+{
+    struct recorder_setup setup = {.limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};
+    const int input = dup(STDIN_FILENO);
+    char path[256];
+    (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+    for (uint32_t thread = 7; thread <= 4007; thread += 4000) {
+        (void)snprintf(path, sizeof(path), "%s/0.%u.events", directory, thread);
+        (void)close(STDIN_FILENO);
+        struct recorder *r = ictusi_recorder_create(&setup, thread, WINDOW_BYTES);
+        REQUIRE(r && !r->after);
+        CHECK(windows_fill(r) > WINDOWS * 100);
+        CHECK(r->file_bytes == LIMIT);
+        ictusi_recorder_free(r);
+        CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* closed again */
+        CHECK(unlink(path) == 0);
+    }
+    CHECK(input < 0 || dup2(input, STDIN_FILENO) == STDIN_FILENO);
+    (void)close(input);
+}
+
 /* File systems without fallocate() and older kernels hold the same records, in space that is there
  * before it is needed. Where there is none, recording ends without a signal. */
 static void less_is_enough(const char *directory)
@@ -265,6 +331,8 @@ int main(void)
     windows_are_whole(directory, 4000);
     without_a_file(directory);
     diverted_records_are_dropped(directory);
+    memory_is_given_back(directory);
+    no_number_is_special(directory);
     less_is_enough(directory);
     CHECK(rmdir(directory) == 0);
     return check_result();

@@ -134,6 +134,13 @@ static void test_shm(void)
     CHECK(seg.valid == 0);
     CHECK(sample.local == 100 * s - 9500);
     CHECK(sample.offset_ns + sample.local == noon);
+    CHECK_NEAR(sample.sigma_ns, 1e9 / 1048576 / 4, 1e-9); /* 2^-20 s, of which sigma is a quarter */
+    CHECK_NEAR(sample.bound_ns, 1e9 / 1048576 + 1000, 1e-9);
+    seg.valid = 1;
+    seg.precision = -1; /* half a second: more than is believed */
+    REQUIRE(ictusi_shm_take(&seg, &base, &sample) == 1);
+    CHECK_NEAR(sample.sigma_ns, 1e6 / 4, 1e-9);
+    CHECK_NEAR(sample.bound_ns, 5e8 + 1000, 1e-3);
     seg.valid = 1;
     seg.local_ns = 5; /* an old feeder: its nanoseconds contradict the microseconds */
     REQUIRE(ictusi_shm_take(&seg, &base, &sample) == 1);
@@ -289,8 +296,10 @@ static int accept_watcher(int listener)
 {
     char text[64];
     const int fd = accept(listener, NULL, NULL);
-    REQUIRE(fd >= 0 && recv(fd, text, sizeof(text), 0) > 7);
+    const ssize_t got = fd < 0 ? -1 : recv(fd, text, sizeof(text), 0);
+    REQUIRE(got > 7);
     CHECK(strncmp(text, "?WATCH=", 7) == 0);
+    CHECK(memchr(text, '\n', (size_t)got)); /* till then gpsd waits for the rest */
     return fd;
 }
 

@@ -126,8 +126,64 @@ static void other_barriers_are_refused(void)
     CHECK(s.err == ICTUS_ERR_ARG && !s.why.text[0]);
 }
 
+static void skew_rank(int rank, void *context)
+{
+    struct ictus_skew *skew = NULL;
+    struct skews *s = context;
+    REQUIRE(!ictus_skew_create(job_world(), named_clock, NULL, &skew, NULL));
+    s->err = ictus_skew_run(skew, s->barrier, s->wanted, s->limit_s, &s->result, &s->why);
+    ictus_skew_free(skew);
+    CHECK(rank == 0);
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
+int __real_MPI_Comm_size(MPI_Comm comm, int *size);
+int __wrap_MPI_Comm_size(MPI_Comm comm, int *size);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+static int size_told; /* 0: the true one */
+
+int __wrap_MPI_Comm_size(MPI_Comm comm, int *size)
+{
+    const int err = __real_MPI_Comm_size(comm, size);
+    *size = size_told ? size_told : *size;
+    return err;
+}
+
+/* Of a great many processes one barrier is a batch, here without a valid one. */
+static void a_batch_has_one_barrier(void)
+{
+    char said[512];
+    struct skews s = {.barrier = "mpi", .wanted = 3};
+    const struct job_options options = {
+        .seed = 1, .ranks = 1, .nodes = 1, .cores = 1, .slow = -1, .slow_factor = 1.0};
+    memset(&named_barriers, 0, sizeof(named_barriers));
+    size_told = 1 << 20;
+    REQUIRE(job_run(&options, skew_rank, &s, said, sizeof(said)) == JOB_DONE);
+    size_told = 0;
+    CHECK(s.err == ICTUS_ERR_SAMPLES && named_barriers.turn[0] >= 3);
+}
+
+/* A single process is first and last, at once. */
+static void one_is_first_and_last(void)
+{
+    char said[512];
+    struct skews s = {.barrier = "mpi", .wanted = 3};
+    const struct job_options options = {
+        .seed = 1, .ranks = 1, .nodes = 1, .cores = 1, .slow = -1, .slow_factor = 1.0};
+    memset(&named_barriers, 0, sizeof(named_barriers));
+    REQUIRE(job_run(&options, skew_rank, &s, said, sizeof(said)) == JOB_DONE);
+    REQUIRE(!s.err && s.result.n == 3);
+    CHECK(s.result.first[0] == 3 && s.result.last[0] == 3);
+    for (int i = 0; i < 3; i++) {
+        CHECK(s.result.skews_s[i] == 0.0 && s.result.durations_s[i] >= 0.0);
+    }
+    ictus_skew_result_free(&s.result);
+}
+
 int main(void)
 {
+    one_is_first_and_last();
+    a_batch_has_one_barrier();
     skews_are_true();
     skews_are_as_many_as_asked();
     harmonised_exits_are_together();

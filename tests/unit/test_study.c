@@ -304,6 +304,15 @@ int __wrap_sched_getaffinity(pid_t process, size_t size, cpu_set_t *set)
 
 static const struct source_ops told_ops = {.name = "told", .read = told_read};
 
+/* What was on the stack before has no say. */
+static __attribute__((noinline)) void stack_spoil(void)
+{
+    volatile double spoilt[1 << 14];
+    for (size_t i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+        spoilt[i] = 0.125;
+    }
+}
+
 static struct ictus_source_study probe(int64_t (*show)(int64_t count, int64_t kernel_ns))
 {
     static struct source source = {&told_ops};
@@ -313,6 +322,7 @@ static struct ictus_source_study probe(int64_t (*show)(int64_t count, int64_t ke
     told.count = 0;
     told.show = show;
     hops = 0;
+    stack_spoil();
     CHECK(!ictus_study_source(&study, &found));
     CHECK(cpu_here == 0); /* back where it may run */
     return found;

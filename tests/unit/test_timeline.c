@@ -10,6 +10,21 @@ static char path[CHECK_PATH];
 static json_t *timeline; /* the last one, of `objects` */
 static json_t *objects;
 
+static int reallocs_left = -1; /* all */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    if (reallocs_left == 0) {
+        return NULL;
+    }
+    reallocs_left -= reallocs_left > 0;
+    return __real_realloc(memory, bytes);
+}
+
 static void file_write(const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -199,6 +214,24 @@ static void messages_are_thinned(void)
     }
 }
 
+/* Wherever memory ends, that is said, and nothing is left. */
+static void memory_may_end(void)
+{
+    file_write(events);
+    int err = ICTUS_ERR_NOMEM;
+    for (int k = 0; err == ICTUS_ERR_NOMEM && k < 1000; k++) {
+        json_t *found = NULL;
+        reallocs_left = k;
+        err = timeline_read(path, 100, &found, NULL);
+        CHECK(err == ICTUS_OK || err == ICTUS_ERR_NOMEM);
+        CHECK(err == ICTUS_OK || !found);
+        CHECK(k > 3 || err);
+        json_decref(found);
+    }
+    CHECK(err == ICTUS_OK);
+    reallocs_left = -1;
+}
+
 int main(void)
 {
     REQUIRE(close(mkstemp(check_scratch(path, "timeline"))) == 0);
@@ -206,6 +239,7 @@ int main(void)
     ends_are_found();
     short_slices_are_left_out();
     messages_are_thinned();
+    memory_may_end();
     others_are_refused();
     json_decref(objects);
     return check_result();

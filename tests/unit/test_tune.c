@@ -34,10 +34,8 @@ static void intervals_are_students(void)
 {
     static double ratios[LAUNCHES_MAX];
     for (int n = 2; n <= LAUNCHES_MAX; n++) {
-        double low = 0.0;
-        double high = 0.0;
-        double mean = 0.0;
-        double squares = 0.0;
+        double low = 0.0, high = 0.0;
+        double mean = 0.0, squares = 0.0;
         for (int i = 0; i < n; i++) {
             const double x = -0.2 + 0.01 * (i * 7 % 13);
             ratios[i] = exp(x);
@@ -239,8 +237,7 @@ static void choices_are_fastest(int launches)
     json_decref(objects);
 }
 
-/* A composition is named if even the upper end of its interval beats the fastest algorithm by the
- * margin. */
+/* A composition is named if its interval's upper end beats the fastest algorithm by the margin. */
 static void mockups_are_named(void)
 {
     static const struct place composed = {"allreduce_as_reduce+bcast", 4, 8};
@@ -381,9 +378,9 @@ static bool is_present(const struct regret_model *m, int a)
     return present;
 }
 
-/* What an algorithm takes by the time of the fastest under a pattern, by launches in which all were
- * measured, or else by the ends of their intervals. */
-static void interval_of(const struct regret_model *m, int a, int p, double *low, double *high)
+/* Its time by the fastest's under a pattern, by launches in which all were measured, or else by the
+ * ends of their intervals. @return the launches that were used */
+static int interval_of(const struct regret_model *m, int a, int p, double *low, double *high)
 {
     const struct cell *own = &m->cells[a][p];
     double ratios[FEW], least_low = INFINITY, least_high = INFINITY;
@@ -415,17 +412,19 @@ static void interval_of(const struct regret_model *m, int a, int p, double *low,
     }
     *low = fmax(*low, 1);
     *high = fmax(*high, 1);
+    return complete ? own->launches : 1;
 }
 
 /* The upper end of what the choice takes at its worst, by the default at its best. */
-static double most_regretted(const struct regret_model *m, int choice)
+static double most_regretted(const struct regret_model *m, int choice, int *launches)
 {
     double ends[2] = {1, 1};
     for (int p = 0; p < PATTERNS; p++) {
         double low = NAN, high = NAN;
-        interval_of(m, choice, p, &low, &high);
+        const int used = interval_of(m, choice, p, &low, &high);
+        *launches = p == 0 || used < *launches ? used : *launches;
         ends[1] = fmax(ends[1], high);
-        interval_of(m, 0, p, &low, &high);
+        (void)interval_of(m, 0, p, &low, &high);
         ends[0] = isnan(time_of(m, 0, p)) ? NAN : ends[0] < low || isnan(ends[0]) ? low : ends[0];
         if (isnan(ends[0])) {
             return NAN;
@@ -444,7 +443,9 @@ static void regret_winner_is(const struct winner *w, const struct regret_model *
     } else if (choice == 0) {
         CHECK(w->verdict == TUNE_DEFAULT && isnan(w->most));
     } else {
-        const double most = most_regretted(m, choice);
+        int launches = 0;
+        const double most = most_regretted(m, choice, &launches);
+        CHECK(isnan(most) || w->launches == launches);
         same_or_none(w->most, most);
         same_or_none(w->fallback_s, time_of(m, 0, 0));
         CHECK(w->verdict == (most * (1 + margin) < 1 ? TUNE_RULE : TUNE_UNCLEAR));
@@ -502,8 +503,7 @@ static int place_of(const struct regrets *r)
     return p;
 }
 
-/* Regrets are times by those of the fastest, less one; the choice is the one of the least, or of
- * the least largest. */
+/* Regrets are times by the fastest's, less one; chosen is that of the least, or least largest. */
 static void choices_regret_least(int launches)
 {
     static struct regret_model models[PLACES];

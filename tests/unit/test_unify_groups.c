@@ -189,6 +189,15 @@ static void lost_lists_are_mended(void)
         group_is(&u, i, 3, zeros);
     }
     unified_end(&u);
+    /* The first of them may be any process. */
+    static const uint64_t turned[] = {2, 0, 0};
+    unified_begin(&u, comms);
+    log_parse(&logs[2], 2, "C\t0\t101\t0\t3\t-1\n");
+    logs[0].text = NULL;
+    CHECK(ictusi_unify_groups_mend(&u, logs, LOGS) == ICTUS_OK);
+    group_is(&u, comms[0].group, 3, turned);
+    ictusi_rawlog_free(&logs[2]);
+    unified_end(&u);
 }
 
 enum { NAMES = 9 };

@@ -103,6 +103,25 @@ static void extremes_differ(void)
     }
 }
 
+/* A library that always gives the same does not pass. */
+static void results_vary(void)
+{
+    static const enum reduction_kind varied[] = {KIND_LAND, KIND_LOR, KIND_LXOR,
+                                                 KIND_BAND, KIND_BOR, KIND_BXOR};
+    for (int k = 0; k < 6 * SIZES; k++) {
+        const int size = sizes[k / 6];
+        bool varies = false;
+        for (int64_t i = 1; i < 2 * size + 2; i++) {
+            varies = varies || reduced_without(varied[k % 6], size, -1, 0, i) !=
+                                   reduced_without(varied[k % 6], size, -1, 0, 0);
+        }
+        CHECK(varies);
+        if (!varies) {
+            (void)fprintf(stderr, "kind %d of %d ranks\n", varied[k % 6], size);
+        }
+    }
+}
+
 static void plain_values_are_shifted(void)
 {
     for (int shift = 1; shift < 101; shift++) {
@@ -127,6 +146,7 @@ int main(void)
     values_are_small();
     the_first_is_told();
     extremes_differ();
+    results_vary();
     plain_values_are_shifted();
     return check_result();
 }
