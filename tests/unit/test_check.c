@@ -176,6 +176,12 @@ static void pairs_are_counted(void)
     CHECK(ictusi_check_violated_ticks(&stats) == 8 + 4 + 100);
     CHECK(told(all, "max_violation_openmp_ns") == 8 && told(all, "max_violation_rma_ns") == 0);
     json_decref(all);
+    all = json_object();
+    ictusi_check_json(&stats, all, "then_", false); /* in short */
+    CHECK(json_object_size(all) == POINT_CLASSES + 1);
+    CHECK(told(all, "then_violations_p2p") == 3 && told(all, "then_max_violation_ns") == 200);
+    CHECK(told(all, "then_violations_openmp") == 1);
+    json_decref(all);
     ictusi_check_fini(&stats);
 }
 

@@ -172,6 +172,23 @@ static void the_larger_one_comes_first(void)
     ictusi_delays_fini(&s.delays);
 }
 
+/* Who sees a jump otherwise by three tenths of its size is no witness of it. */
+static void witnesses_agree(void)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (int other = 0; other < 12; other++) {
+            struct scene s;
+            const double off = (0.245 + 0.02 * other) * 20000; /* what clock 1 jumps by */
+            struct world w = {.size = {0, sign * off, sign * 20000}, .jump = 30.5 * second};
+            scene_find(&s, &w, 1000);
+            CHECK(s.found && s.finding.jump.clock == 2);
+            CHECK_NEAR(s.finding.jump.size, sign * 20000, 0.1);
+            CHECK(s.finding.count == (off < 6000 ? 3 : 2));
+            ictusi_delays_fini(&s.delays);
+        }
+    }
+}
+
 /* More pairs than 4096 would take too long. */
 static void many_pairs_are_left_alone(void)
 {
@@ -257,6 +274,7 @@ int main(void)
     small_ones_are_none();
     three_cells_are_enough();
     the_larger_one_comes_first();
+    witnesses_agree();
     many_pairs_are_left_alone();
     instants_are_narrowed_down();
     the_rest_is_added();

@@ -162,6 +162,31 @@ static void test_limit(void)
     ictusi_points_fini(&points);
 }
 
+/*
+ * Ten intervals rise by 32 of 1024 ticks, one of which may be rounding: a 31st of 1024 is as steep
+ * as may be asked for, and no more. Before them the line has the requested slope.
+ */
+static void test_steep(void)
+{
+    for (int asked = 30; asked <= 31; asked++) {
+        struct points points;
+        struct backward_stats stats = {0, 0, 0, 0};
+        REQUIRE(ictusi_points_init(&points, 101, NULL) == 0);
+        for (uint64_t i = 0; i <= 100; i++) {
+            set_point(&points, i, (int64_t)i * 1024, i == 100 ? 500 : 0, i == 90 ? 180 : -1);
+        }
+        CHECK(ictusi_backward(&points, 0, 101, asked / 1024.0, &stats) == 0);
+        for (int64_t i = 0; i <= 100; i++) {
+            const int64_t line = 180 - asked * (90 - i);
+            const int64_t wanted = i >= 90 ? 500 - 32 * (100 - i) : line > 0 ? line : 0;
+            CHECK(points.value[i] - points.time[i] == wanted);
+        }
+        CHECK(stats.jumps == 1 && stats.limited == 1 && stats.steep == (asked == 30 ? 10 : 0));
+        CHECK_NEAR(stats.largest_slope, 31 / 1024.0, 0);
+        ictusi_points_fini(&points);
+    }
+}
+
 /* The same send limits the ramp, and gets a lower bound for it; its receive is not considered. */
 static void test_easing(void)
 {
@@ -460,6 +485,7 @@ int main(void)
     test_presync_noise();
     test_ramp();
     test_limit();
+    test_steep();
     test_easing();
     test_forced();
     test_random_ramps();

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROCESSES = 4, LOCATIONS = 5, EVENTS = 1 };
+enum { PROCESSES = 4, LOCATIONS = 6, EVENTS = 1, NOWHERE = 555, STRAY = 105 };
 enum { MACHINE = 3, NODE_A, NODE_B, BOARD, CIRCLE, LOST }; /* places in the system */
 enum { ALL = 20, PAIR, GLOBAL, SELF, BEYOND };             /* groups */
 enum { WORLD = 30, REVERSED, LONE, BETWEEN, UNKNOWN };     /* communicators */
@@ -20,10 +20,13 @@ enum { WINDOW = 7, ADRIFT = 9 };
 
 static char root[CHECK_PATH];
 
-/* Process 1 has two threads, of which the second is its rank; the last location is a GPU stream. */
-static const uint64_t refs[LOCATIONS] = {100, 101, 102, 103, 104};
-static const uint32_t process_of[LOCATIONS] = {10, 11, 11, 12, 13};
-static const uint64_t ranks[] = {100, 102, 103};
+/*
+ * Process 1 has two threads, of which the second is its rank; then comes a GPU stream. The process
+ * of the last location is not defined, nor is one of the locations that are ranks.
+ */
+static const uint64_t refs[LOCATIONS] = {100, 101, 102, 103, 104, STRAY};
+static const uint32_t process_of[LOCATIONS] = {10, 11, 11, 12, 13, 99};
+static const uint64_t ranks[] = {100, 102, 103, NOWHERE, STRAY};
 
 static void places_write(OTF2_GlobalDefWriter *d)
 {
@@ -43,9 +46,9 @@ static void places_write(OTF2_GlobalDefWriter *d)
 
 static void groups_write(OTF2_GlobalDefWriter *d, bool damaged)
 {
-    static const uint64_t pair[] = {2, 0}, global[] = {101, 103, 555}, beyond[] = {0, 3};
+    static const uint64_t pair[] = {2, 0}, global[] = {101, 103, NOWHERE}, beyond[] = {0, 5};
     OTF2_GlobalDefWriter_WriteGroup(d, ALL, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
-                                    OTF2_GROUP_FLAG_NONE, 3, ranks);
+                                    OTF2_GROUP_FLAG_NONE, sizeof ranks / sizeof *ranks, ranks);
     OTF2_GlobalDefWriter_WriteGroup(d, PAIR, 0, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
                                     OTF2_GROUP_FLAG_NONE, 2, pair);
     OTF2_GlobalDefWriter_WriteGroup(d, GLOBAL, 0, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
@@ -184,7 +187,7 @@ static void processes_have_nodes(const struct layout *layout)
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         const struct layout_location *location = &layout->locations[l];
         CHECK(location->ref == refs[l] && location->events == EVENTS);
-        CHECK(location->process == process_of[l] - 10);
+        CHECK(location->process == (refs[l] == STRAY ? LAYOUT_NONE : process_of[l] - 10));
     }
 }
 
@@ -204,10 +207,10 @@ static void members_are(const struct layout_comm *comm, const uint32_t *wanted, 
 /* Members are indices among those of the paradigm, unless they are declared as locations. */
 static void communicators_have_members(const struct trace *trace)
 {
-    static const uint32_t world[] = {0, 2, 3}, reversed[] = {3, 0};
+    static const uint32_t world[] = {0, 2, 3, LAYOUT_NONE, 5}, reversed[] = {3, 0};
     static const uint32_t between[] = {3, 0, 1, 3, LAYOUT_NONE};
     const struct layout_comm *comms = trace->layout.comms;
-    members_are(&comms[ictusi_archive_comm(trace, WORLD)], world, 3, 0);
+    members_are(&comms[ictusi_archive_comm(trace, WORLD)], world, 5, 0);
     members_are(&comms[ictusi_archive_comm(trace, REVERSED)], reversed, 2, 0);
     members_are(&comms[ictusi_archive_comm(trace, BETWEEN)], between, 2, 3);
     CHECK(comms[ictusi_archive_comm(trace, BETWEEN)].inter);

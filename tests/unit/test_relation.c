@@ -128,6 +128,28 @@ static void open_calls_are_skipped(void)
     ictusi_calls_fini(&calls);
 }
 
+/* A collective after a gap, or after receives that may have completed in one, has no known partner.
+ */
+static void collectives_after_gaps_are_left_out(void)
+{
+    for (uint32_t gap = 0; gap < 3; gap++) {
+        for (uint32_t open = gap > 0 ? 0 : 1; open < 4; open++) {
+            struct calls calls = {.gap = gap, .cut = true};
+            struct matching matching = {.left_out = 0};
+            const struct call receive = {.kind = CALL_RECEIVE, .state = CALL_OPEN};
+            const struct call meeting = {.kind = CALL_COLLECTIVE, .state = CALL_DONE};
+            uint64_t number = 0;
+            for (uint32_t i = 0; i < open; i++) {
+                REQUIRE(!ictusi_calls_open(&calls, &receive, &number));
+            }
+            REQUIRE(!ictusi_calls_open(&calls, &meeting, &number));
+            CHECK(!ictusi_calls_commit(&calls, &matching, 0, true));
+            CHECK(matching.left_out == 1 && matching.gap == gap + open);
+            ictusi_calls_fini(&calls);
+        }
+    }
+}
+
 /* Three processes with one location each, and a fourth one with two. */
 static struct layout_location locations[5] = {{.process = 0, .events = 9},
                                               {.process = 1, .events = 9},
@@ -239,6 +261,7 @@ int main(void)
     indefinite_ones_are_refused();
     calls_wait_in_order();
     open_calls_are_skipped();
+    collectives_after_gaps_are_left_out();
     gaps_leave_some_order();
     late_beginnings();
     pairs_hold_from_both_ends();

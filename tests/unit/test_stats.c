@@ -147,6 +147,30 @@ static void ties_do_not_drift(void)
     CHECK_NEAR(high, 199.0, 0);
 }
 
+/*
+ * Ten batches of twenty, as many above the median as below it but for so many more in one and fewer
+ * in another: the variance of ten shares over that of independent signs, unless chance explains it.
+ */
+static void batches_are_compared(void)
+{
+    static const struct {
+        int more; /* of 20 */
+        double inflation;
+    } cases[] = {{10, 40.0 / 9}, {7, 2 * 0.49 * 20 / 9}, {6, 1}, {0, 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int first = 0; first < 10; first++) {
+            double values[200];
+            for (int i = 0; i < 200; i++) {
+                const int batch = i / 20;
+                const int above = 10 + (batch == first ? cases[c].more : 0) -
+                                  (batch == (first + 3) % 10 ? cases[c].more : 0);
+                values[i] = i % 20 < above ? 8.0 : 2.0;
+            }
+            CHECK_NEAR(ictusi_stats_batch_inflation(values, 200, 5.0), cases[c].inflation, 1e-12);
+        }
+    }
+}
+
 int main(void)
 {
     states_cover(1, 0.98, 0.935, 0.0, 0.10);
@@ -154,6 +178,7 @@ int main(void)
     states_cover(60, 0.40, 0.80, 0.99, 1.0);
     ties_do_not_drift();
     known_values();
+    batches_are_compared();
     ranks_are_the_narrowest();
     intervals_cover(25, 0.94, 0.99);
     intervals_cover(200, 0.935, 0.975);

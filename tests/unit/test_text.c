@@ -149,6 +149,19 @@ static void sizes_are_limited(void)
         text[sizeof(spec.options) + 1 + more] = '\0';
         CHECK(ictusi_spec_split(text, &spec, &why) == (more ? ICTUS_ERR_SPEC : ICTUS_OK));
         CHECK(more || strcmp(spec.options, text + 2) == 0);
+        const size_t child = sizeof(spec.children[0].text) - 1 + more;
+        memset(text, 'c', child + 4);
+        memcpy(text, "x(", 2);
+        memcpy(text + 2 + child, ",d)", 4);
+        CHECK(ictusi_spec_split(text, &spec, &why) == (more ? ICTUS_ERR_SPEC : ICTUS_OK));
+        CHECK(more || (strlen(spec.children[0].text) == child && spec.child_count == 2));
+        memcpy(text, "x(a", 4);
+        for (size_t i = 1; i < SPEC_CHILDREN_MAX + more; i++) {
+            (void)strcat(text, ",b");
+        }
+        (void)strcat(text, ")");
+        CHECK(ictusi_spec_split(text, &spec, &why) == (more ? ICTUS_ERR_SPEC : ICTUS_OK));
+        CHECK(more || spec.child_count == SPEC_CHILDREN_MAX);
     }
 }
 

@@ -231,7 +231,7 @@ static void interval_counts(int64_t old, int64_t new, int absolute, int relative
     CHECK(ictusi_warp_event(&warp, (uint64_t)(begin + old)) == (uint64_t)(begin + lead + new));
     const struct warp_stats *stats = &warp.stats;
     CHECK(stats->stretched == (change != 0) && stats->largest_stretch == llabs(change));
-    CHECK_NEAR(stats->largest_ratio, fabs((double)change) / (double)old, 1e-15);
+    CHECK_NEAR(stats->largest_ratio, old > 0 ? fabs((double)change) / (double)old : 0, 1e-15);
     for (int bin = 0; bin < WARP_BINS; bin++) {
         CHECK(stats->absolute[bin] == (bin == absolute));
         CHECK(stats->relative[bin] == (bin == relative));
@@ -260,6 +260,8 @@ static void test_warp_counts(void)
                  {1000, 10999, 3, 10},
                  {1000, 11000, 4, 11},
                  {3, 5000, 3, 11},
+                 {0, 0, -1, -1},
+                 {0, 50, 1, -1}, /* no share of nothing */
                  {2000000000, 2000000001, 0, 0},
                  {1000000000, 1000000001, 0, 1},
                  {100000000, 100000001, 0, 2},
