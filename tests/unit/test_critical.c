@@ -5,6 +5,7 @@
 #include "wait_scene.h"
 #include "waits/critical.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* With both signs, 78 are -100 or 100, and two are 0. */
@@ -13,13 +14,18 @@ static double error_of_hundred(int history)
     return history == 0 ? 0 : 100;
 }
 
-/* 1 waits 40 ns for 0, and goes on for longer than 0. */
-static void scene_of_wait(struct scene *s)
+static double error_of_hundred_back(int history)
 {
-    scene_share(s, 1, 1000);
+    return -error_of_hundred(history);
+}
+
+/* 1 waits from 960 until 0 comes, and goes on for longer than 0. */
+static void scene_of_wait(struct scene *s, int64_t came)
+{
+    scene_share(s, 1, came);
     s->first[0] = 0;
-    const uint32_t cause = scene_call(s, 0, 1000, 1010, 2);
-    scene_share(s, 1, 490);
+    const uint32_t cause = scene_call(s, 0, came, came + 10, 2);
+    scene_share(s, 1, 490 + 1000 - came);
     (void)scene_call(s, 0, 1500, 1500, 0);
     s->first[1] = 2;
     scene_share(s, 1, 960);
@@ -40,7 +46,7 @@ static void path_of_errors(double (*error)(int history), struct critical *c)
     struct scene s;
     struct times times;
     scene_open(&s);
-    scene_of_wait(&s);
+    scene_of_wait(&s, 1000);
     scene_errs(&s, 0, 0, NULL);
     scene_errs(&s, 1, 100, error);
     scene_times(&s, &times);
@@ -81,6 +87,69 @@ static void few_histories_count(void)
     struct critical c;
     path_of_errors(error_of_few, &c);
     ictusi_critical_free(&c);
+}
+
+/*
+ * 0 came so long before 1 entered. It is waited for in the histories in which it came later, by
+ * what both clocks differ: 1 is ahead by 100 ns in half of them, and 0 behind by as much.
+ */
+static void early_ones_may_be_waited_for(int64_t before, bool waits)
+{
+    struct critical c;
+    struct scene s;
+    struct times times;
+    const double wait = waits ? 200.0 - (double)before : 0;
+    scene_open(&s);
+    scene_of_wait(&s, 960 - before);
+    scene_errs(&s, 0, 100, error_of_hundred_back);
+    scene_errs(&s, 1, 100, error_of_hundred);
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK(c.length == 2000 && c.by_location[0] == 0 && c.by_location[1] == 2000);
+    CHECK_NEAR(c.low[0], 0, 1e-12);
+    CHECK_NEAR(c.high[0], waits ? (960 + wait) / 2000.0 : 0, 1e-9);
+    CHECK_NEAR(c.low[1], waits ? (1040 - wait) / 2000.0 : 1, 1e-9);
+    CHECK_NEAR(c.high[1], 1, 1e-12);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+/*
+ * By one clock nothing is uncertain, even if it is set forward by a thousand times the wait and
+ * more in some histories, or if nobody knows of other clocks; shares are not known if nothing is
+ * known of the clocks.
+ */
+static void clocks_decide(bool same, enum sigma_source source)
+{
+    struct critical c;
+    struct scene s;
+    struct times times;
+    scene_open(&s);
+    scene_of_wait(&s, 1000);
+    REQUIRE(!ictusi_clock_errors_init(&s.clocks[0], 2));
+    s.clocks[0].times[0] = 990;
+    s.clocks[0].times[1] = 1000;
+    for (int k = 0; k < HISTORIES; k++) {
+        s.clocks[0].history[HISTORIES + k] = 1e5 * k;
+    }
+    scene_errs(&s, 1, 100, error_of_hundred);
+    s.clock_of[1] = same ? 0 : 1;
+    s.a.histories.reach = 1e5 * HISTORIES;
+    s.a.histories.source = source;
+    scene_times(&s, &times);
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
+    for (uint32_t l = 0; l < 2; l++) {
+        if (source == SIGMA_UNKNOWN) {
+            CHECK(isnan(c.low[l]) && isnan(c.high[l]));
+        } else {
+            CHECK((c.low[l] == 0.5 && c.high[l] == 0.5) == same);
+        }
+    }
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
 }
 
 /* The shortest run of all is on the path as a whole, and one without length has no shares. */
@@ -154,6 +223,12 @@ int main(void)
 {
     path_is_uncertain();
     few_histories_count();
+    early_ones_may_be_waited_for(40, true);
+    early_ones_may_be_waited_for(198, true);
+    early_ones_may_be_waited_for(200, false);
+    clocks_decide(true, SIGMA_ARCHIVE);
+    clocks_decide(false, SIGMA_ARCHIVE);
+    clocks_decide(true, SIGMA_UNKNOWN);
     shortest_path_is_shared();
     path_ends_when_it_came();
     return check_result();

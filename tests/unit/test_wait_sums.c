@@ -152,6 +152,12 @@ static void locks_end_waits(void)
         CHECK(row.sum.lanes[HISTORIES + k] >= row.sum.lanes[HISTORIES + k - 1]);
     }
     CHECK(row.sum.lanes[0] < row.sum.lanes[HISTORIES]);
+    /* 21 are possible, with waits of 80 to 100; the 80 ranks are spread evenly over them */
+    for (int k = 0; k < LANES; k++) {
+        const int rank = k < HISTORIES ? HISTORIES - 1 - k : k;
+        const double at = (rank + 0.5) * 21 / LANES - 0.5;
+        CHECK_NEAR(row.sum.lanes[k], fmin(fmax(at, 0), 20) - 20, 1e-9);
+    }
     CHECK(row.sum.ticks == 100);
     CHECK_NEAR(ictusi_sum_range(&row.sum).estimate, 90, 0.5);
     row = lock_row(1200); /* none is possible: the wait ends with the call */
