@@ -256,6 +256,26 @@ ICTUS_API int ictus_bench_crowded(const struct ictus_bench *bench);
 ICTUS_API int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
                               struct ictus_bench_result *result, struct ictus_why *why);
 
+/**
+ * Find out how much memory the processes of a replay have to go through before they arrive so that
+ * the recorded calls take as long as they did in the application, whose caches were as warm or as
+ * cold as what it computed on had left them. The recorded calls are replayed with footprints from
+ * 64 bytes to 16 MiB, in turn, for about three seconds at most; docs/arrivals.md, Replay.
+ * Collective; blocking.
+ * @param bench          from ictus_bench_create()
+ * @param plan           as for ictus_bench_run(), whose arrival is replayed; its operation, size,
+ *                       repetitions and limits are not used
+ * @param[out] footprint in bytes, for the option `footprint` of the arrival; 0 where it cannot be
+ *                       fitted: the arrival is not a file with durations and computation of so many
+ *                       processes, is scaled or drawn or has a footprint, more processes than cores
+ *                       run, or hardly any start was on time
+ * @param[out] why       the reason of a failure; may be NULL
+ * @return as ictus_bench_run()
+ */
+ICTUS_API int ictus_bench_fit_footprint(struct ictus_bench *bench,
+                                        const struct ictus_bench_plan *plan, int64_t *footprint,
+                                        struct ictus_why *why);
+
 /** Release what a result owns. Local. @param result from a run, or all zero */
 ICTUS_API void ictus_bench_result_free(struct ictus_bench_result *result);
 

@@ -152,9 +152,9 @@ struct arrival_options {
 /*
  * 512 KiB: less than a core's private caches hold, but so much that little of the operation is left
  * in the nearest ones. What applications go through between two calls is not in the pattern; with
- * this much, replays came nearest to them (bench/arrivals replay).
+ * this much, replays came nearest to them where it cannot be fitted (bench/arrivals replay).
  */
-static const char footprint_usual[] = "524288";
+enum { FOOTPRINT_USUAL = 512 * 1024, FOOTPRINT_LEAST = 64 };
 
 static const struct spec_param shape_params[] = {
     {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL,
@@ -162,7 +162,7 @@ static const struct spec_param shape_params[] = {
     {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the rank that is late, or early"},
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is random"},
     {"gap", SPEC_SECONDS, AT(gap_s), "0", 0, 10, NULL, "computation before each arrival"},
-    {"footprint", SPEC_INT, AT(footprint), footprint_usual, 64, 1 << 30, NULL,
+    {"footprint", SPEC_INT, AT(footprint), "524288", FOOTPRINT_LEAST, 1 << 30, NULL,
      "bytes that the computation touches"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
@@ -175,8 +175,8 @@ static const struct spec_param file_params[] = {
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is drawn"},
     {"gap", SPEC_SECONDS, AT(gap_s), "-1", -1, 10, NULL,
      "computation before each arrival; -1: as recorded"},
-    {"footprint", SPEC_INT, AT(footprint), footprint_usual, 64, 1 << 30, NULL,
-     "bytes that the computation touches"},
+    {"footprint", SPEC_INT, AT(footprint), "0", 0, 1 << 30, NULL,
+     "bytes that the computation touches; 0: fitted to the recorded calls"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int arrival_refuse_no_path(struct ictus_why *why)
@@ -184,6 +184,24 @@ static int arrival_refuse_no_path(struct ictus_why *why)
     return ictus_because(why, ICTUS_ERR_SPEC,
                          "arrival file: name a file that 'ictus arrivals -o' wrote, such as "
                          "file:patterns.jsonl");
+}
+
+/* What no single range says. */
+static int arrival_check_options(const struct arrival_options *o, struct ictus_why *why)
+{
+    if (o->gap_s < 0 && o->gap_s != -1) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "gap=%g: must be a duration such as 50us, not less than 0, or -1 for "
+                             "what was recorded",
+                             o->gap_s);
+    }
+    if (o->footprint > 0 && o->footprint < FOOTPRINT_LEAST) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "footprint=%lld: must be at least %d bytes, or 0 for what lets the "
+                             "recorded calls take as long as they did",
+                             (long long)o->footprint, FOOTPRINT_LEAST);
+    }
+    return ICTUS_OK;
 }
 
 /*
@@ -197,13 +215,8 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
     if (!o->path.text[0]) {
         return arrival_refuse_no_path(why);
     }
-    if (o->gap_s < 0 && o->gap_s != -1) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "gap=%g: must be a duration such as 50us, not less than 0, or -1 for "
-                             "what was recorded",
-                             o->gap_s);
-    }
-    int err = ictus_arrivals_read(o->path.text, &list, why);
+    int err = arrival_check_options(o, why);
+    err = err ? err : ictus_arrivals_read(o->path.text, &list, why);
     const struct ictus_arrivals *found = NULL;
     if (!err) {
         found = ictus_arrivals_find(&list, o->site.text, why);
@@ -288,7 +301,8 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
     if (err) {
         return err;
     }
-    a->footprint = o.footprint;
+    a->footprint_given = o.footprint > 0;
+    a->footprint = a->footprint_given ? o.footprint : FOOTPRINT_USUAL;
     if (file) {
         return arrival_read_file(a, &o, why);
     }

@@ -25,6 +25,7 @@ struct arrival {
     struct replay_track track;          /* from a file, by instance; owned */
     int64_t gap_ns;                     /* of a shape: all compute this long before they arrive */
     int64_t footprint;                  /* bytes that the computation touches */
+    bool footprint_given;               /* else it may be fitted (bench/footprint.h) */
     int ranks;                          /* of a file: the number of ranks of the pattern; else 0 */
     struct ictus_arrival_traced traced; /* of a file: what it was recorded for */
 };

@@ -94,6 +94,12 @@ static void footer_tell_arrival(const struct bench_study *study)
     } else {
         remark_print(stdout, "arrival %s", arrival);
     }
+    if (study->footprint > 0) {
+        remark_print(stdout,
+                     "processes go through %.4g KiB before they arrive, with which the recorded "
+                     "calls take as long as they did, as nearly as possible",
+                     (double)study->footprint / 1024);
+    }
     if (study->replayed > 0) {
         remark_print(stdout,
                      "%s of %" PRIu64

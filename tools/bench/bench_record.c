@@ -299,6 +299,11 @@ static json_t *record_measurement(struct bench_study *study, const struct bench_
     study->arrival_ranks = result->arrival_ranks;
     if (result->arrival_ranks > 0) {
         (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
+        if (study->groups[e->group].footprint > 0) {
+            (void)json_object_set_new(object, "arrival_footprint",
+                                      json_integer(study->groups[e->group].footprint));
+            study->footprint = study->groups[e->group].footprint;
+        }
         bench_record_set_traced(object, study, e, reduction, &s);
     }
     bench_record_set_rates(object, study, e, reduction, &s);

@@ -371,7 +371,7 @@ struct ictus_bench_plan bench_study_plan(const struct bench_study *study,
         .cold = o->cold,
         .check = o->check_all ? 2 : o->check,
         .group = (int)o->group,
-        .arrival = o->arrival,
+        .arrival = study->groups[e->group].arrival ? study->groups[e->group].arrival : o->arrival,
         .repetitions = o->repetitions,
         .warmup = o->warmup,
         .width = o->width,
@@ -453,6 +453,7 @@ void bench_study_fini(struct bench_study *study)
             ictus_bench_free(group->bench);
             MPI_Comm_free(&group->comm);
         }
+        free(group->arrival);
     }
     ictus_selector_free(study->selector);
     witness_free(&study->witness);

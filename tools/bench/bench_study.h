@@ -83,6 +83,8 @@ struct bench_group {
     bool member;
     MPI_Comm comm; /* MPI_COMM_NULL where not a member */
     struct ictus_bench *bench;
+    int64_t footprint; /* of a replay, fitted to the recorded calls; 0: it was not */
+    char *arrival;     /* the pattern with this footprint, owned; NULL: as given */
 };
 
 /* One experiment, by its place in the study's lists. */
@@ -126,6 +128,7 @@ struct bench_study {
     int written;       /* objects, rank 0 */
     int drifting;      /* of those, with samples that drift */
     int arrival_ranks; /* of the pattern of a file that was replayed; 0: of none */
+    int64_t footprint; /* of the last replay, fitted; 0: none was */
     /* The calls that the replay stands for, and its median's share in theirs; 0: not measured. */
     struct ictus_arrival_traced traced;
     double replayed;

@@ -121,6 +121,46 @@ static int bench_build_groups(struct bench_study *study, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/* A group's footprint, and the pattern with it. */
+static int bench_fit_group(const struct bench_study *study, int index, struct bench_group *group,
+                           struct ictus_why *why)
+{
+    const struct bench_experiment first = {.group = index, .algorithm = -1};
+    const struct ictus_bench_plan plan = bench_study_plan(study, &first);
+    const int err = ictus_bench_fit_footprint(group->bench, &plan, &group->footprint, why);
+    if (err || group->footprint == 0) {
+        return err;
+    }
+    const size_t room = strlen(plan.arrival) + 32;
+    group->arrival = malloc(room);
+    if (!group->arrival) {
+        return ICTUS_ERR_NOMEM;
+    }
+    (void)snprintf(group->arrival, room, "%s,footprint=%lld", plan.arrival,
+                   (long long)group->footprint);
+    return ICTUS_OK;
+}
+
+/* How cold the caches of a replay are is found out before anything is measured under it. */
+static int bench_fit_footprints(struct bench_study *study, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (strcmp(study->options->arrival, "together") == 0) {
+        return ICTUS_OK;
+    }
+    for (int i = 0; i < study->group_count && !err; i++) {
+        struct bench_group *group = &study->groups[i];
+        if (group->member) {
+            err = bench_fit_group(study, i, group, why);
+        }
+        if (group->processes < command_size()) {
+            group_rest();
+        }
+        err = results_agree(err, why);
+    }
+    return err;
+}
+
 /* Measure on a member: under a forced algorithm if one is named. */
 static int bench_measure(struct bench_study *study, const struct bench_experiment *e,
                          struct ictus_bench_plan *plan, struct ictus_bench_result *result,
@@ -332,6 +372,7 @@ static int bench_run_study(struct bench_study *study, struct ictus_why *why)
             (void)ictus_arrival_describe(study->options->arrival, &study->traced);
         }
         bench_warn_of_conditions(study);
+        err = bench_fit_footprints(study, why);
     }
     if (!err) {
         err = bench_open_results(study, why);
