@@ -197,8 +197,8 @@ static int arrival_check_options(const struct arrival_options *o, struct ictus_w
     }
     if (o->footprint > 0 && o->footprint < FOOTPRINT_LEAST) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "footprint=%lld: must be at least %d bytes, or 0 for what lets the "
-                             "recorded calls take as long as they did",
+                             "footprint=%lld: must be at least %d bytes, or 0 to fit it to the "
+                             "recorded calls",
                              (long long)o->footprint, FOOTPRINT_LEAST);
     }
     return ICTUS_OK;

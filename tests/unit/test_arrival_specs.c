@@ -58,7 +58,8 @@ static void files_are_checked(const char *path)
     (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:12,gap=-3us", path);
     arrival_refused(spec, 2, "gap=-3e-06: must be a duration such as 50us, not less than 0, or -1");
     (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:12,footprint=1", path);
-    arrival_refused(spec, 2, "footprint=1: must be at least 64 bytes, or 0 for what lets");
+    arrival_refused(spec, 2,
+                    "footprint=1: must be at least 64 bytes, or 0 to fit it to the recorded calls");
     (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
     arrival_refused(spec, 2, "would only replay noise");
     (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);

@@ -96,8 +96,8 @@ static void footer_tell_arrival(const struct bench_study *study)
     }
     if (study->footprint > 0) {
         remark_print(stdout,
-                     "processes go through %.4g KiB before they arrive, with which the recorded "
-                     "calls take as long as they did, as nearly as possible",
+                     "before they arrive, processes go through %.4g KiB of memory, which was "
+                     "fitted to the time that the recorded calls took",
                      (double)study->footprint / 1024);
     }
     if (study->replayed > 0) {
