@@ -7,7 +7,7 @@
 #include <ctype.h>
 
 struct blocks_plant blocks_plant;
-int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS];
+int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS], blocks_sums[JOB_RANKS];
 char blocks_calls[512];
 size_t blocks_most;
 
@@ -44,6 +44,7 @@ void blocks_start(void)
 {
     memset(blocks_things, 0, sizeof(blocks_things));
     memset(blocks_windows, 0, sizeof(blocks_windows));
+    memset(blocks_sums, 0, sizeof(blocks_sums));
 }
 
 /* Its name without MPI's prefix, in small letters. */

@@ -36,14 +36,16 @@ struct blocks_plant {
     bool unsent;       /* of several transfers of an epoch only the first one arrives */
     bool replaces;     /* transfers that should reduce put instead */
     bool swaps, keeps; /* a compare-and-swap always stores, or never */
+    int slow_from, slow_to, slow_ns; /* messages from a rank, less one, to another take longer */
 };
 extern struct blocks_plant blocks_plant;
 
 /* Before a job. */
 void blocks_start(void);
 
-/* What each rank has made and not freed: types, operators, requests, windows. And all windows. */
-extern int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS];
+/* What each rank has made and not freed: types, operators, requests, windows. And all windows and
+ * nonblocking sums. */
+extern int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS], blocks_sums[JOB_RANKS];
 
 /* The collectives that the last rank called, as in "gather+bcast"; to be emptied by the test. */
 extern char blocks_calls[512];
