@@ -268,7 +268,8 @@ ICTUS_API int ictus_bench_run(struct ictus_bench *bench, const struct ictus_benc
  * @param[out] footprint in bytes, for the option `footprint` of the arrival; 0 where it cannot be
  *                       fitted: the arrival is not a file with durations and computation of so many
  *                       processes, is scaled or drawn or has a footprint, more processes than cores
- *                       run, or hardly any start was on time
+ *                       run on some node, the plan cannot make the recorded calls (with its
+ *                       datatype, for example), or hardly any start was on time
  * @param[out] why       the reason of a failure; may be NULL
  * @return as ictus_bench_run()
  */

@@ -94,7 +94,7 @@ struct fitting {
  * Whether there is anything to fit: recorded calls of so many processes, their duration, a
  * computation before each arrival, and nothing that the user asked for instead.
  */
-static int fitting_begin(struct fitting *f, const struct ictus_bench_plan *plan, bool *any,
+static int fitting_begin(struct fitting *f, const struct ictus_bench_plan *plan, int *any,
                          struct ictus_why *why)
 {
     struct call call = {.work = NULL};
@@ -156,27 +156,42 @@ static int64_t fitting_end(const struct fitting *f)
     return ictusi_footprint_find(took, f->traced.duration_s);
 }
 
+/* Whether the recorded calls cannot be made as the plan has them, with its datatype for example. */
+static bool fitting_cannot(int err)
+{
+    return err == ICTUS_ERR_ARG || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_UNKNOWN;
+}
+
 int ictus_bench_fit_footprint(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
                               int64_t *footprint, struct ictus_why *why)
 {
     if (!bench || !plan || !footprint) {
         return ICTUS_ERR_ARG;
     }
+    struct ictus_why unheard = {""};
+    struct ictus_why *reason = why ? why : &unheard;
     *footprint = 0;
     struct fitting *f = calloc(1, sizeof *f);
-    bool any = false;
+    int any = 0;
     int err = ICTUS_ERR_NOMEM;
     if (f) {
         f->bench = bench;
-        err = fitting_begin(f, plan, &any, why);
+        err = fitting_begin(f, plan, &any, reason);
     }
-    err = ictusi_sync_agree(bench->comm, err, why);
+    err = ictusi_sync_agree(bench->comm, err, reason);
+    /* Processes may outnumber the cores of one node only. */
+    if (!err &&
+        MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MIN, bench->comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
     for (int pass = 0; pass < PASSES && any && !err; pass++) {
         for (int level = 0; level < FOOTPRINT_LEVELS && !err; level++) {
-            err = fitting_measure(f, plan->arrival, level, pass, why);
+            err = fitting_measure(f, plan->arrival, level, pass, reason);
         }
     }
-    if (!err && any) {
+    if (any && fitting_cannot(err)) {
+        err = ICTUS_OK;
+    } else if (!err && any) {
         *footprint = fitting_end(f);
         err = MPI_Bcast(footprint, 1, MPI_INT64_T, 0, bench->comm) == MPI_SUCCESS ? ICTUS_OK
                                                                                   : ICTUS_ERR_MPI;
