@@ -162,6 +162,22 @@ static bool fitting_cannot(int err)
     return err == ICTUS_ERR_ARG || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_UNKNOWN;
 }
 
+/* All levels in turn, and what they say. */
+static int fitting_run(struct fitting *f, const char *arrival, int64_t *footprint,
+                       struct ictus_why *why)
+{
+    for (int part = 0; part < PASSES * FOOTPRINT_LEVELS; part++) {
+        const int pass = part / FOOTPRINT_LEVELS;
+        const int err = fitting_measure(f, arrival, part % FOOTPRINT_LEVELS, pass, why);
+        if (err) {
+            return fitting_cannot(err) ? ICTUS_OK : err;
+        }
+    }
+    *footprint = fitting_end(f);
+    return MPI_Bcast(footprint, 1, MPI_INT64_T, 0, f->bench->comm) == MPI_SUCCESS ? ICTUS_OK
+                                                                                  : ICTUS_ERR_MPI;
+}
+
 int ictus_bench_fit_footprint(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
                               int64_t *footprint, struct ictus_why *why)
 {
@@ -170,10 +186,10 @@ int ictus_bench_fit_footprint(struct ictus_bench *bench, const struct ictus_benc
     }
     struct ictus_why unheard = {""};
     struct ictus_why *reason = why ? why : &unheard;
-    *footprint = 0;
     struct fitting *f = calloc(1, sizeof *f);
     int any = 0;
     int err = ICTUS_ERR_NOMEM;
+    *footprint = 0;
     if (f) {
         f->bench = bench;
         err = fitting_begin(f, plan, &any, reason);
@@ -184,17 +200,8 @@ int ictus_bench_fit_footprint(struct ictus_bench *bench, const struct ictus_benc
         MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MIN, bench->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
-    for (int pass = 0; pass < PASSES && any && !err; pass++) {
-        for (int level = 0; level < FOOTPRINT_LEVELS && !err; level++) {
-            err = fitting_measure(f, plan->arrival, level, pass, reason);
-        }
-    }
-    if (any && fitting_cannot(err)) {
-        err = ICTUS_OK;
-    } else if (!err && any) {
-        *footprint = fitting_end(f);
-        err = MPI_Bcast(footprint, 1, MPI_INT64_T, 0, bench->comm) == MPI_SUCCESS ? ICTUS_OK
-                                                                                  : ICTUS_ERR_MPI;
+    if (!err && any) {
+        err = fitting_run(f, plan->arrival, footprint, reason);
     }
     free(f);
     return err;
