@@ -107,7 +107,9 @@ class Test:
     def run(self, lane, number):
         """Whether it passes, exit code, output, seconds of processor time, with this mutant alive."""
         limits = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(self.processor_s)] if self.processor_s else []
-        environment = {"LSAN_OPTIONS": self.leaks, "GLIBC_TUNABLES": STATIC_TLS, weave.STATE_VARIABLE: lane.path}
+        # A malloc() that cannot be is refused, as the C library does it, and no error.
+        environment = {"LSAN_OPTIONS": f"{self.leaks}:allocator_may_return_null=1", "GLIBC_TUNABLES": STATIC_TLS,
+                       weave.STATE_VARIABLE: lane.path}
         with contextlib.ExitStack() as locked:
             for lock in self.locks:
                 locked.enter_context(lock)
