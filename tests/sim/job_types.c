@@ -97,6 +97,13 @@ int MPI_Type_indexed(int count, const int lengths[], const int places[], MPI_Dat
     return type_new(&type, made);
 }
 
+int MPI_Type_contiguous(int count, MPI_Datatype element, MPI_Datatype *made)
+{
+    struct block_type type = {.unit = block_type(element)->unit};
+    type_add(&type, count, 0);
+    return type_new(&type, made);
+}
+
 int MPI_Type_create_resized(MPI_Datatype bare, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made)
 {
     struct block_type type = *block_type(bare);
