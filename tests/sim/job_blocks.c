@@ -11,24 +11,6 @@ int blocks_things[JOB_RANKS], blocks_windows[JOB_RANKS], blocks_sums[JOB_RANKS];
 char blocks_calls[512];
 size_t blocks_most;
 
-/* Blocks on one side of a collective. */
-struct side {
-    void *bytes;
-    int count;         /* of each, if there are no counts */
-    const int *counts; /* by block, as all that follow */
-    const int *displs;
-    const MPI_Aint *places; /* in bytes */
-    MPI_Datatype type;
-    const MPI_Datatype *types; /* displs are in bytes then */
-};
-
-/* What one rank brings. */
-struct blocks_part {
-    struct side out, in;
-    MPI_Op op;
-    int root;
-};
-
 static struct {
     const struct blocks_part *parts[JOB_RANKS];
     void (*act)(const struct blocks_part *const *parts);
@@ -85,14 +67,7 @@ int blocks_meet(const struct blocks_part *mine, void (*act)(const struct blocks_
     return MPI_SUCCESS;
 }
 
-/* Block b of a side. */
-struct block {
-    unsigned char *bytes;
-    int count;
-    MPI_Datatype type;
-};
-
-static struct block side_block(const struct side *s, int b)
+struct block block_at(const struct block_side *s, int b)
 {
     struct block block = {s->bytes, s->counts ? s->counts[b] : s->count,
                           s->types ? s->types[b] : s->type};
@@ -116,7 +91,7 @@ static struct {
 } moves[MOVES];
 static int move_count;
 
-static void move_begin(struct block from, struct block to)
+void block_move(struct block from, struct block to)
 {
     const size_t size = block_bytes(from.type, from.count);
     unsigned char *packed = malloc(size + 1);
@@ -127,7 +102,7 @@ static void move_begin(struct block from, struct block to)
     moves[move_count++].packed = packed;
 }
 
-static void moves_end(void)
+void blocks_moved(void)
 {
     size_t all = 0;
     for (int i = 0; i < move_count; i++) {
@@ -151,7 +126,7 @@ static void agree_on_root(const struct blocks_part *const *parts)
     REQUIRE(parts[0]->root >= 0 && parts[0]->root < ranks());
 }
 
-static bool in_place(const struct side *s)
+static bool in_place(const struct block_side *s)
 {
     return s->bytes == MPI_IN_PLACE;
 }
@@ -166,10 +141,10 @@ static void act_bcast(const struct blocks_part *const *parts)
     agree_on_root(parts);
     for (int r = 0; r < ranks(); r++) {
         if (r != parts[0]->root) {
-            move_begin(side_block(&parts[parts[0]->root]->out, 0), side_block(&parts[r]->out, 0));
+            block_move(block_at(&parts[parts[0]->root]->out, 0), block_at(&parts[r]->out, 0));
         }
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_gather(const struct blocks_part *const *parts)
@@ -177,12 +152,12 @@ static void act_gather(const struct blocks_part *const *parts)
     agree_on_root(parts);
     for (int r = 0; r < ranks(); r++) {
         if (!in_place(&parts[r]->out)) {
-            move_begin(side_block(&parts[r]->out, 0), side_block(&parts[parts[0]->root]->in, r));
+            block_move(block_at(&parts[r]->out, 0), block_at(&parts[parts[0]->root]->in, r));
         } else {
             REQUIRE(r == parts[0]->root);
         }
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_scatter(const struct blocks_part *const *parts)
@@ -190,12 +165,12 @@ static void act_scatter(const struct blocks_part *const *parts)
     agree_on_root(parts);
     for (int r = 0; r < ranks(); r++) {
         if (!in_place(&parts[r]->in)) {
-            move_begin(side_block(&parts[parts[0]->root]->out, r), side_block(&parts[r]->in, 0));
+            block_move(block_at(&parts[parts[0]->root]->out, r), block_at(&parts[r]->in, 0));
         } else {
             REQUIRE(r == parts[0]->root);
         }
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_allgather(const struct blocks_part *const *parts)
@@ -204,11 +179,11 @@ static void act_allgather(const struct blocks_part *const *parts)
         const struct blocks_part *p = parts[from];
         REQUIRE(in_place(&p->out) == in_place(&parts[0]->out));
         for (int to = 0; to < ranks(); to++) {
-            move_begin(in_place(&p->out) ? side_block(&p->in, from) : side_block(&p->out, 0),
-                       side_block(&parts[to]->in, from));
+            block_move(in_place(&p->out) ? block_at(&p->in, from) : block_at(&p->out, 0),
+                       block_at(&parts[to]->in, from));
         }
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_alltoall(const struct blocks_part *const *parts)
@@ -216,11 +191,11 @@ static void act_alltoall(const struct blocks_part *const *parts)
     for (int from = 0; from < ranks(); from++) {
         const struct blocks_part *p = parts[from];
         for (int to = 0; to < ranks(); to++) {
-            move_begin(side_block(in_place(&p->out) ? &p->in : &p->out, to),
-                       side_block(&parts[to]->in, from));
+            block_move(block_at(in_place(&p->out) ? &p->in : &p->out, to),
+                       block_at(&parts[to]->in, from));
         }
     }
-    moves_end();
+    blocks_moved();
 }
 
 /*
@@ -231,8 +206,8 @@ static unsigned char *reduced(const struct blocks_part *const *parts, int first,
 {
     unsigned char *value = NULL;
     for (int r = last; r >= first; r--) {
-        const struct side *side = in_place(&parts[r]->out) ? &parts[r]->in : &parts[r]->out;
-        const struct block block = side_block(side, b);
+        const struct block_side *side = in_place(&parts[r]->out) ? &parts[r]->in : &parts[r]->out;
+        const struct block block = block_at(side, b);
         if (r + 1 == blocks_plant.lost && last > first) {
             continue;
         }
@@ -252,10 +227,10 @@ static unsigned char *reduced(const struct blocks_part *const *parts, int first,
 /* Rank r gets block b of the reduction over the ranks up to last. */
 static void reduce_to(const struct blocks_part *const *parts, int r, int last, int b)
 {
-    const struct side *like = in_place(&parts[0]->out) ? &parts[0]->in : &parts[0]->out;
+    const struct block_side *like = in_place(&parts[0]->out) ? &parts[0]->in : &parts[0]->out;
     moves[move_count].packed = reduced(parts, 0, last, b);
-    moves[move_count].to = side_block(&parts[r]->in, 0);
-    moves[move_count].to.count = side_block(like, b).count;
+    moves[move_count].to = block_at(&parts[r]->in, 0);
+    moves[move_count].to.count = block_at(like, b).count;
     move_count++;
 }
 
@@ -266,7 +241,7 @@ static void act_reduce(const struct blocks_part *const *parts)
         REQUIRE(!in_place(&parts[r]->out) || r == parts[0]->root);
     }
     reduce_to(parts, parts[0]->root, ranks() - 1, 0);
-    moves_end();
+    blocks_moved();
 }
 
 static void act_allreduce(const struct blocks_part *const *parts)
@@ -275,7 +250,7 @@ static void act_allreduce(const struct blocks_part *const *parts)
     for (int r = 0; r < ranks(); r++) {
         reduce_to(parts, r, ranks() - 1, 0);
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_reduce_scatter(const struct blocks_part *const *parts)
@@ -284,7 +259,7 @@ static void act_reduce_scatter(const struct blocks_part *const *parts)
     for (int r = 0; r < ranks(); r++) {
         reduce_to(parts, r, ranks() - 1, r);
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_scan(const struct blocks_part *const *parts)
@@ -293,7 +268,7 @@ static void act_scan(const struct blocks_part *const *parts)
     for (int r = 0; r < ranks(); r++) {
         reduce_to(parts, r, r, 0);
     }
-    moves_end();
+    blocks_moved();
 }
 
 static void act_exscan(const struct blocks_part *const *parts)
@@ -302,32 +277,32 @@ static void act_exscan(const struct blocks_part *const *parts)
     for (int r = 1; r < ranks(); r++) {
         reduce_to(parts, r, r - 1, 0);
     }
-    moves_end();
+    blocks_moved();
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): MPI's prototypes */
-static struct side side_of(const void *bytes, int count, MPI_Datatype type)
+static struct block_side side_of(const void *bytes, int count, MPI_Datatype type)
 {
-    return (struct side){.bytes = (void *)(uintptr_t)bytes, .count = count, .type = type};
+    return (struct block_side){.bytes = (void *)(uintptr_t)bytes, .count = count, .type = type};
 }
 
-static struct side side_v(const void *bytes, const int *counts, const int *displs,
-                          MPI_Datatype type)
+static struct block_side side_v(const void *bytes, const int *counts, const int *displs,
+                                MPI_Datatype type)
 {
-    return (struct side){
+    return (struct block_side){
         .bytes = (void *)(uintptr_t)bytes, .counts = counts, .displs = displs, .type = type};
 }
 
-static int meet_as(const char *function, struct side out, struct side in, MPI_Op op, int root,
-                   void (*act)(const struct blocks_part *const *parts))
+int blocks_meet_as(const char *function, struct block_side out, struct block_side in, MPI_Op op,
+                   int root, void (*act)(const struct blocks_part *const *parts))
 {
     blocks_called(function);
     const struct blocks_part part = {out, in, op, root};
     return blocks_meet(&part, act);
 }
 
-#define meet(...) meet_as(__func__, __VA_ARGS__)
-static const struct side nothing = {.bytes = NULL};
+#define meet(...) blocks_meet_as(__func__, __VA_ARGS__)
+static const struct block_side nothing = {.bytes = NULL};
 
 int MPI_Barrier(MPI_Comm comm)
 {
@@ -424,8 +399,8 @@ int MPI_Alltoallw(const void *out, const int out_counts[], const int out_displs[
                   const MPI_Datatype out_types[], void *in, const int counts[], const int displs[],
                   const MPI_Datatype types[], MPI_Comm comm)
 {
-    struct side from = side_v(out, out_counts, out_displs, MPI_BYTE);
-    struct side to = side_v(in, counts, displs, MPI_BYTE);
+    struct block_side from = side_v(out, out_counts, out_displs, MPI_BYTE);
+    struct block_side to = side_v(in, counts, displs, MPI_BYTE);
     (void)comm;
     from.types = out_types;
     to.types = types;
@@ -440,8 +415,8 @@ int MPI_Reduce_scatter(const void *out, void *in, const int counts[], MPI_Dataty
     for (int r = 1; r < ranks(); r++) {
         displs[r] = displs[r - 1] + counts[r - 1];
     }
-    const struct side from = side_v(out, counts, displs, type);
-    struct side to = side_v(in, counts, displs, type);
+    const struct block_side from = side_v(out, counts, displs, type);
+    struct block_side to = side_v(in, counts, displs, type);
     if (!in_place(&from)) {
         to = side_of(in, counts[job_rank()], type);
     }

@@ -36,6 +36,9 @@ struct blocks_plant {
     bool unsent;       /* of several transfers of an epoch only the first one arrives */
     bool replaces;     /* transfers that should reduce put instead */
     bool swaps, keeps; /* a compare-and-swap always stores, or never */
+    /* Blocks from a process that is a neighbour several times come in the order of their slots
+     * there, or backwards; or so from one process, and otherwise from another. */
+    bool ascending, descending, mixed;
     int slow_from, slow_to, slow_ns; /* messages from a rank, less one, to another take longer */
 };
 extern struct blocks_plant blocks_plant;
@@ -52,8 +55,41 @@ extern char blocks_calls[512];
 extern size_t blocks_most; /* bytes that all ranks received in the largest of these */
 void blocks_called(const char *function);
 
+/* Blocks on one side of a collective. */
+struct block_side {
+    void *bytes;
+    int count;         /* of each, if there are no counts */
+    const int *counts; /* by block, as all that follow */
+    const int *displs;
+    const MPI_Aint *places; /* in bytes */
+    MPI_Datatype type;
+    const MPI_Datatype *types; /* displs are in bytes then */
+};
+
+/* What one rank brings. */
+struct blocks_part {
+    struct block_side out, in;
+    MPI_Op op;
+    int root;
+};
+
+/* Block b of a side. */
+struct block {
+    unsigned char *bytes;
+    int count;
+    MPI_Datatype type;
+};
+
+struct block block_at(const struct block_side *side, int b);
+
+/* All that is moved is taken before any of it is stored. */
+void block_move(struct block from, struct block to);
+void blocks_moved(void);
+
+int blocks_meet_as(const char *function, struct block_side out, struct block_side in, MPI_Op op,
+                   int root, void (*act)(const struct blocks_part *const *parts));
+
 /* All ranks come here; the last one acts for all of them. */
-struct blocks_part;
 int blocks_meet(const struct blocks_part *mine,
                 void (*act)(const struct blocks_part *const *parts));
 

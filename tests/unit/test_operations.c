@@ -521,8 +521,48 @@ static void repetitions_are_checked(void)
     }
 }
 
+/* Between neighbours: what is damaged is found, and blocks in one order or another are taken. */
+static void neighbors_work(const struct operation *rows)
+{
+    static const char *const topologies[] = {"ring", "cart:dimensions=2", "graph:degree=3",
+                                             "cart:dimensions=2,periodic=0"};
+    for (const struct operation *row = rows; row->name; row++) {
+        const bool all = strstr(row->name, "alltoall") != NULL;
+        for (int k = 0; k < 4 * 3 && ictusi_operation_shape_has_neighbors(row->shape); k++) {
+            const int before = check_failures, ranks = k < 8 ? 4 + k % 2 * 2 : 1;
+            if (k >= 10) {
+                continue; /* a process alone has itself as a neighbour, if any */
+            }
+            world_begin(row, 5);
+            world.plan.topology = topologies[k < 8 ? k / 2 : k - 8];
+            CHECK(play_as(run_true, ranks) == ICTUS_OK);
+            CHECK(play_as(run_idle, ranks) == ICTUS_ERR_CORRUPT);
+            world.rank = 0;
+            world.block = 1;
+            world.element = 4;
+            CHECK(play_as(run_damaged, ranks) == ICTUS_ERR_CORRUPT);
+            blocks_plant = (struct blocks_plant){.ascending = true};
+            CHECK(play_as(run_true, ranks) == ICTUS_OK);
+            blocks_plant = (struct blocks_plant){.descending = true};
+            CHECK(play_as(run_true, ranks) == ICTUS_OK);
+            blocks_plant = (struct blocks_plant){.mixed = true};
+            const bool twice = all && k / 2 == 1 && ranks == 4;
+            CHECK(play_as(run_true, ranks) == (twice ? ICTUS_ERR_CORRUPT : ICTUS_OK));
+            blocks_plant.mixed = false;
+            world.plan.datatype = "bool"; /* in which another order cannot be told */
+            world.plan.bytes = 5;
+            blocks_plant.ascending = true;
+            CHECK(play_as(run_true, ranks) == ICTUS_OK);
+            CHECK((play_as(run_idle, ranks) == ICTUS_OK) == (all && (k == 2 || k >= 8)));
+            tell(before, ranks);
+        }
+    }
+}
+
 int main(void)
 {
+    neighbors_work(ictusi_blocking);
+    neighbors_work(ictusi_point_to_point);
     every_row_works(ictusi_blocking);
     every_row_works(ictusi_point_to_point);
     every_row_works(ictusi_persistent_p2p);
