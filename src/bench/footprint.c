@@ -156,10 +156,14 @@ static int64_t fitting_end(const struct fitting *f)
     return ictusi_footprint_find(took, f->traced.duration_s);
 }
 
-/* Whether the recorded calls cannot be made as the plan has them, with its datatype for example. */
+/*
+ * Whether the recorded calls cannot be made as the plan has them, with its datatype for example, or
+ * the arrival has no room for another option.
+ */
 static bool fitting_cannot(int err)
 {
-    return err == ICTUS_ERR_ARG || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_UNKNOWN;
+    return err == ICTUS_ERR_ARG || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_UNKNOWN ||
+           err == ICTUS_ERR_SPEC;
 }
 
 /* All levels in turn, and what they say. */

@@ -140,6 +140,7 @@ static void test_nothing_to_fit(void)
     CHECK(fitted(check_size, 4e-6, "", ICTUS_ERR_ARG) == 0 && world.runs == 1);
     CHECK(fitted(check_size, 4e-6, "", ICTUS_ERR_UNSUPPORTED) == 0 && world.runs == 1);
     CHECK(fitted(check_size, 4e-6, "", ICTUS_ERR_UNKNOWN) == 0 && world.runs == 1);
+    CHECK(fitted(check_size, 4e-6, "", ICTUS_ERR_SPEC) == 0 && world.runs == 1);
 }
 
 /* Named shapes stand for no call that was recorded. */
