@@ -22,7 +22,7 @@ enum { DENSE = CHECK_SANITIZED ? 5 : 16 };
 int make_random(int argc, char **argv);
 
 static char root[CHECK_PATH];
-static char archive[128], skewed[128], out[128];
+static char archive[128], skewed[128], bare[128], out[128];
 
 static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -58,10 +58,16 @@ static int entries(const char *path)
     return count;
 }
 
+static json_t *whole; /* what the operation reports with enough memory */
+
+/* Without some of it, it reports the same or nothing. */
 static int report_drop(int err, json_t *report)
 {
-    if (!err) {
+    if (!err && whole) {
+        CHECK(json_equal(whole, report));
         json_decref(report);
+    } else if (!err) {
+        whole = report;
     }
     return err;
 }
@@ -73,12 +79,12 @@ static int run_check(struct ictus_why *why)
     return report_drop(err, report);
 }
 
-static int correct_with(enum ictus_presync presync, struct ictus_why *why)
+static int correct_with(const char *in, enum ictus_presync presync, struct ictus_why *why)
 {
     struct ictus_correct_options options;
     json_t *report = NULL;
     ictus_correct_defaults(&options);
-    options.in = skewed;
+    options.in = in;
     options.out = out;
     options.presync = presync;
     const int err = ictus_correct(&options, &report, why);
@@ -87,12 +93,25 @@ static int correct_with(enum ictus_presync presync, struct ictus_why *why)
 
 static int run_correct(struct ictus_why *why)
 {
-    return correct_with(ICTUS_PRESYNC_AUTO, why);
+    return correct_with(skewed, ICTUS_PRESYNC_AUTO, why);
+}
+
+/* Where an archive states no offsets, clocks are found from messages. */
+static int run_correct_bare(struct ictus_why *why)
+{
+    return correct_with(bare, ICTUS_PRESYNC_AUTO, why);
+}
+
+static int run_waits_bare(struct ictus_why *why)
+{
+    json_t *report = NULL;
+    const int err = ictus_waits(bare, &report, why);
+    return report_drop(err, report);
 }
 
 static int run_correct_alone(struct ictus_why *why)
 {
-    return correct_with(ICTUS_PRESYNC_NONE, why);
+    return correct_with(skewed, ICTUS_PRESYNC_NONE, why);
 }
 
 static int run_skew(struct ictus_why *why)
@@ -191,6 +210,8 @@ static void memory_ends(const char *name, int (*run)(struct ictus_why *why))
         CHECK(access(out, F_OK) != 0 || companion_is_there(out));
         (void)nftw(out, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
     }
+    json_decref(whole);
+    whole = NULL;
 }
 
 int main(void)
@@ -200,15 +221,22 @@ int main(void)
     REQUIRE(mkdtemp(check_scratch(root, "memory")));
     (void)snprintf(archive, sizeof archive, "%s/good", root);
     (void)snprintf(skewed, sizeof skewed, "%s/bad", root);
+    (void)snprintf(bare, sizeof bare, "%s/bare", root);
     (void)snprintf(out, sizeof out, "%s/out", root);
     char program[] = "make_random", seed[] = "2";
     char *words[] = {program, archive, seed};
     REQUIRE(make_random(3, words) == 0);
     companion_put(archive);
-    REQUIRE(!ictus_trace_skew(archive, skewed, "offset=1ms,drift=50ppm,walk=100ppm,offsets=both",
+    REQUIRE(!ictus_trace_skew(archive, skewed,
+                              "offset=1ms,drift=50ppm,walk=100ppm,scope=process,offsets=both",
+                              &report, &why));
+    json_decref(report);
+    REQUIRE(!ictus_trace_skew(archive, bare, "offset=1ms,drift=50ppm,scope=process,offsets=drop",
                               &report, &why));
     json_decref(report);
     memory_ends("check", run_check);
+    memory_ends("correct, no offsets", run_correct_bare);
+    memory_ends("waits, no offsets", run_waits_bare);
     memory_ends("correct", run_correct);
     memory_ends("correct, no presync", run_correct_alone);
     memory_ends("skew", run_skew);
