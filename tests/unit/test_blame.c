@@ -7,6 +7,8 @@
 #include "waits/blame.h"
 #include "waits/ledger.h"
 
+#include <math.h>
+
 /* The blame of a path on a location; zero if it is not among the causes. */
 static struct blame_row blame_of(const struct blame *blame, uint32_t location, uint32_t path)
 {
@@ -26,12 +28,17 @@ static void scene_begin(struct scene *s, uint32_t location)
     }
 }
 
+static double error_counted(int history)
+{
+    return history + 1.0;
+}
+
 /*
  * 1 waits 900 ns for 2 and then begins a call that 0 waits 570 ns for, and leaves it long after 0
  * has gone on. The replay must pass that call only after 0 has charged it, so that the blame for
- * 1's own wait is passed on to 2.
+ * 1's own wait is passed on to 2. If clock 2 is uncertain, so is what is blamed on it.
  */
-static void blame_is_passed_on(int threads)
+static void blame_is_passed_on(int threads, bool certain)
 {
     struct scene s;
     struct times times;
@@ -60,6 +67,9 @@ static void blame_is_passed_on(int threads)
     scene_begin(&s, 3);
     scene_wait(&s, middle, cause, WAIT_LATE_SENDER);
     scene_wait(&s, last, slow, WAIT_LATE_RECEIVER);
+    for (uint32_t l = 0; l < 3 && !certain; l++) {
+        scene_errs(&s, l, 20, l == 2 ? error_counted : NULL);
+    }
     scene_times(&s, &times);
     REQUIRE(!ictusi_syncs_begin(&syncs, &s.a, NULL));
     scene_walk(&s, &syncs.pass);
@@ -72,6 +82,13 @@ static void blame_is_passed_on(int threads)
     CHECK_NEAR(blame_of(&blame, 1, 2).direct, 570 * 20.0 / 920, 1e-6);
     CHECK_NEAR(blame_of(&blame, 2, 4).direct, 900, 1e-6);
     CHECK_NEAR(blame_of(&blame, 2, 4).indirect, 570 * 900.0 / 920, 1e-6);
+    for (int k = 0; k < LANES && !certain; k++) { /* in each, 2 came so much earlier or later */
+        const double later = k < HISTORIES ? -error_counted(k) : error_counted(k - HISTORIES);
+        const double off = fmin(later, 20); /* the call ends then */
+        CHECK_NEAR(blame.total_lanes[k], 1470 + off, 1e-6);
+        CHECK_NEAR(blame_of(&blame, 1, 2).lanes[k], 570 * 20.0 / 920, 1e-6);
+        CHECK_NEAR(blame_of(&blame, 2, 4).lanes[k], 900 + off + 570 * 900.0 / 920, 1e-6);
+    }
     ictusi_blame_free(&blame);
     ictusi_syncs_free(&syncs);
     ictusi_times_free(&times);
@@ -478,8 +495,10 @@ static void rows_begin_empty(void)
 
 int main(void)
 {
-    blame_is_passed_on(1);
-    blame_is_passed_on(2);
+    blame_is_passed_on(1, true);
+    blame_is_passed_on(1, false);
+    blame_is_passed_on(2, true);
+    blame_is_passed_on(2, false);
     threads_share_a_ledger();
     waits_know_the_last_step();
     rows_begin_empty();

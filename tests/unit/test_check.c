@@ -185,6 +185,30 @@ static void pairs_are_counted(void)
     ictusi_check_fini(&stats);
 }
 
+/* Of too many nodes or processes there is no table of pairs. */
+static void many_pairs_have_no_table(void)
+{
+    struct layout_process many[CHECK_PAIRS_MAX + 1] = {{.node = 0}, {.node = 0}, {.node = 1}};
+    for (uint64_t more = 0; more < 2; more++) {
+        struct check_stats stats;
+        json_t *all = json_object();
+        struct layout wide = layout;
+        struct history far = history;
+        wide.processes = many;
+        wide.node_count = wide.process_count = CHECK_PAIRS_MAX + more;
+        far.layout = &wide;
+        REQUIRE(ictusi_check_init(&stats, &far) == 0);
+        pair_add(&stats, P2P, 0, 2, -4);
+        pair_add(&stats, P2P, 0, 3, -4);
+        ictusi_check_json(&stats, all, "", true);
+        CHECK(json_array_size(json_object_get(all, "node_pairs")) == (more ? 0 : 2));
+        CHECK(json_array_size(json_object_get(all, "rank_pairs")) == (more ? 0 : 2));
+        CHECK(ictusi_check_all_violations(&stats) == 2);
+        json_decref(all);
+        ictusi_check_fini(&stats);
+    }
+}
+
 /* The sum of violations of years is exact to a part of 2^53, and does not overflow. */
 static void violations_add_up(void)
 {
@@ -224,6 +248,7 @@ int main(void)
     operations_are_counted();
     each_operation_is_counted();
     pairs_are_counted();
+    many_pairs_have_no_table();
     violations_add_up();
     threads_apart_are_found();
     return check_result();

@@ -45,7 +45,7 @@ static void path_remove(const char *path)
     (void)nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static void write_definitions(OTF2_Archive *archive)
+static void write_definitions(OTF2_Archive *archive, uint64_t more)
 {
     static const uint64_t ranks[] = {0, 1};
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
@@ -56,7 +56,7 @@ static void write_definitions(OTF2_Archive *archive)
         OTF2_GlobalDefWriter_WriteLocationGroup(d, r, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);
         OTF2_GlobalDefWriter_WriteLocation(d, r, 0, OTF2_LOCATION_TYPE_CPU_THREAD,
-                                           EVENTS + (r == 0), r);
+                                           EVENTS + (r == 0 ? 1 : more), r);
     }
     OTF2_GlobalDefWriter_WriteRegion(d, 0, 0, 0, 0, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_USER,
                                      OTF2_REGION_FLAG_NONE, 0, 0, 0);
@@ -67,8 +67,11 @@ static void write_definitions(OTF2_Archive *archive)
     OTF2_GlobalDefWriter_WriteComm(d, 0, 0, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
 }
 
-/* The message arrives so many ticks before it was sent, and the last one is sent so much later. */
-static void archive_write(uint64_t early, uint64_t later)
+/*
+ * The message arrives so many ticks before it was sent, and the last one is sent so much later.
+ * After so many of these, unless after none, a function is entered.
+ */
+static void archive_with(uint64_t early, uint64_t later, uint64_t entered)
 {
     path_remove(in);
     OTF2_Archive *archive = written_archive_open(in, 1 << 18);
@@ -81,11 +84,19 @@ static void archive_write(uint64_t early, uint64_t later)
     w = OTF2_Archive_GetEvtWriter(archive, 1);
     OTF2_EvtWriter_MpiSend(w, NULL, BEGIN + 1, 0, 0, 8, 8);
     OTF2_EvtWriter_MpiRecv(w, NULL, SENT - early, 0, 0, 7, 8);
+    if (entered > 0) {
+        OTF2_EvtWriter_Enter(w, NULL, SENT - early + entered, 0);
+    }
     OTF2_EvtWriter_MpiSend(w, NULL, SENT - early + later, 0, 0, 7, 8);
     OTF2_Archive_CloseEvtWriter(archive, w);
     OTF2_Archive_CloseEvtFiles(archive);
-    write_definitions(archive);
+    write_definitions(archive, entered > 0);
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
+}
+
+static void archive_write(uint64_t early, uint64_t later)
+{
+    archive_with(early, later, 0);
 }
 
 static struct ictus_correct_options options_make(void)
@@ -154,6 +165,19 @@ static void shifts_are_worked_off(void)
         CHECK(told(report, "violations_p2p") == 0 && told(report, "raw_violations_p2p") == 1);
         json_decref(report);
     }
+}
+
+/* What comes after a point loses its shift no faster than points do. */
+static void events_follow_points(void)
+{
+    struct ictus_correct_options o = options_make();
+    archive_with(299999, 1000000, 500000);
+    json_t *report = corrected(&o);
+    const double eased = 0.01 * (SENT - 299999 - BEGIN - 1);
+    CHECK(told(report, "moved_events") == 4 && told(report, "changed_intervals") == 3);
+    CHECK_NEAR(told(report, "max_interval_change_ns"), eased * TICK_NS, 2 * TICK_NS);
+    CHECK_NEAR(told(report, "max_interval_change_relative"), 0.01, 1e-6);
+    json_decref(report);
 }
 
 /* The archive begins at its first event, lasts to its last one, and began when it did. */
@@ -293,6 +317,7 @@ int main(void)
     (void)snprintf(out, sizeof out, "%s/out", root);
     shifts_are_worked_off();
     times_are_told();
+    events_follow_points();
     contents_are_counted();
     options_are_checked();
     sources_are_named();

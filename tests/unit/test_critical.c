@@ -225,6 +225,7 @@ int main(void)
     few_histories_count();
     early_ones_may_be_waited_for(40, true);
     early_ones_may_be_waited_for(198, true);
+    early_ones_may_be_waited_for(199, true);
     early_ones_may_be_waited_for(200, false);
     clocks_decide(true, SIGMA_ARCHIVE);
     clocks_decide(false, SIGMA_ARCHIVE);

@@ -219,6 +219,31 @@ static void times_are_raised(void)
     }
 }
 
+/* Without processes and nodes, all read one clock; else those of a node do, or of a process. */
+static void units_are_shared(void)
+{
+    const struct world w = {.wait = 1, .silent = -1};
+    struct scene *scene = scene_make(&w);
+    struct session *s = session_of(scene);
+    CHECK(s->unit_count == s->trace->layout.node_count && s->thread_units == 0);
+    struct layout bare = {.location_count = CLOCKS, .locations = s->trace->layout.locations};
+    const struct layout whole = s->trace->layout;
+    uint32_t processes[CLOCKS];
+    for (uint32_t i = 0; i < CLOCKS; i++) {
+        processes[i] = bare.locations[i].process;
+        bare.locations[i].process = LAYOUT_NONE;
+    }
+    s->trace->layout = bare;
+    ictusi_session_set_units(s, NULL);
+    CHECK(s->unit_count == 1 && s->latency.units == 1 && s->thread_units == 0);
+    for (uint32_t i = 0; i < CLOCKS; i++) {
+        CHECK(s->process_of[i] == i); /* and nobody is known to be of one process */
+        bare.locations[i].process = processes[i];
+    }
+    s->trace->layout = whole;
+    session_drop(scene);
+}
+
 /* Arguments that cannot be left out. */
 static void arguments_are_needed(void)
 {
@@ -236,6 +261,7 @@ int main(void)
     times_are_read();
     spans_are_found();
     times_are_raised();
+    units_are_shared();
     arguments_are_needed();
     return check_result();
 }

@@ -221,6 +221,33 @@ static void functions_are_kept_once(int functions)
     ictusi_analysis_close(&a);
 }
 
+/* 0 waits 500 of 720 ns in all for 1, whose clock is known to 10 ns like its own. */
+static const char *const apart[] = {
+    "node a\nnode b\nprocess 0\nprocess 1\nlocation 0\nlocation 1\nregion MPI_Barrier 26 4\n"
+    "comm 0 1\noffset 0 0 0 10\noffset 1 0 0 10\n",
+    MEET_ALL(0, 1000, 1600, 0, 0, 0, 0), MEET_ALL(1, 1500, 1620, 0, 0, 0, 0), NULL};
+
+static void shares_are_uncertain(void)
+{
+    json_t *report = program_waits(apart);
+    size_t i = 0;
+    int sites = 0;
+    const json_t *object = NULL;
+    json_array_foreach(report, i, object)
+    {
+        if (strcmp(json_string_value(json_object_get(object, "type")), "collective-site") == 0) {
+            const double low = json_number_value(json_object_get(object, "skew_low"));
+            const double high = json_number_value(json_object_get(object, "skew_high"));
+            CHECK_NEAR(json_number_value(json_object_get(object, "skew_share")), 500.0 / 720, 0.01);
+            CHECK_NEAR(low, (500 - 2 * 14) / 720.0, 0.015); /* two standard deviations */
+            CHECK_NEAR(high, (500 + 2 * 14) / 720.0, 0.015);
+            sites++;
+        }
+    }
+    CHECK(sites == 1);
+    json_decref(report);
+}
+
 int main(void)
 {
     programs_begin();
@@ -228,6 +255,7 @@ int main(void)
     probes_are_told();
     parts_are_told();
     accesses_follow_locks();
+    shares_are_uncertain();
     functions_are_kept_once(1);
     functions_are_kept_once(7);
     functions_are_kept_once(8);
