@@ -202,7 +202,7 @@ static void one_plan_works(int ranks)
 
 static bool takes_part(const struct operation *row, int ranks)
 {
-    return !(ranks < 2 && row->shape >= SHAPE_PING_PONG) && !row->absent &&
+    return !(ranks < 2 && row->shape >= SHAPE_PING_PONG) && !row->absent && !row->is_partitioned &&
            !ictusi_operation_shape_has_neighbors(row->shape) && row->shape != SHAPE_THREADS;
 }
 
