@@ -178,6 +178,12 @@ static void test_trailer(void)
     bytes[50] = 0;
     bytes[51] = 0;
     CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
+    /* The smallest field has 16 bytes, with its type and its length (RFC 7822). */
+    bytes[51] = 16;
+    bytes[48 + 16 + 3] = 8;
+    CHECK(ictusi_packet_trailer(bytes, 48 + 16 + 20, &mac) && mac.key == 8);
+    bytes[51] = 12;
+    CHECK(!ictusi_packet_trailer(bytes, 48 + 12 + 20, &mac));
 }
 
 /* Random bytes and damaged packets of every length: no read outside, and no endless loop. */

@@ -15,6 +15,10 @@ static void known_values(void)
     CHECK_NEAR(ictusi_stats_quantile(v, 10, 0.9), 18.1, 1e-9);
     CHECK_NEAR(ictusi_stats_quantile(v, 1, 0.3), 1.0, 0);
     CHECK(ictusi_stats_tukey_outliers(v, 10) == 1);
+    /* Fences at 1 - 3 and 3 + 3, within which a value on a fence lies. */
+    CHECK(ictusi_stats_tukey_outliers((double[]){-2, 1, 2, 3, 6}, 5) == 0);
+    CHECK(ictusi_stats_tukey_outliers((double[]){-2.1, 1, 2, 3, 6}, 5) == 1);
+    CHECK(ictusi_stats_tukey_outliers((double[]){-2, 1, 2, 3, 6.1}, 5) == 1);
     /* Conover's table: n = 10 gives the 2nd and the 9th order statistic, level 0.9785. */
     ictusi_stats_median_interval(v, 10, 0.95, &low, &high, &covered);
     CHECK_NEAR(low, 2, 0);
