@@ -94,11 +94,13 @@ static void footer_tell_arrival(const struct bench_study *study)
     } else {
         remark_print(stdout, "arrival %s", arrival);
     }
-    if (study->footprint > 0) {
-        remark_print(stdout,
-                     "before they arrive, processes go through %.4g KiB of memory, which was "
-                     "fitted to the time that the recorded calls took",
-                     (double)study->footprint / 1024);
+    for (int i = 0; i < study->group_count; i++) {
+        if (study->groups[i].footprint > 0) {
+            remark_print(stdout,
+                         "before they arrive, processes go through %.4g KiB of memory, which was "
+                         "fitted to the time that the recorded calls took",
+                         (double)study->groups[i].footprint / 1024);
+        }
     }
     if (study->replayed > 0) {
         remark_print(stdout,

@@ -302,7 +302,6 @@ static json_t *record_measurement(struct bench_study *study, const struct bench_
         if (study->groups[e->group].footprint > 0) {
             (void)json_object_set_new(object, "arrival_footprint",
                                       json_integer(study->groups[e->group].footprint));
-            study->footprint = study->groups[e->group].footprint;
         }
         bench_record_set_traced(object, study, e, reduction, &s);
     }

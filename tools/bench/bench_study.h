@@ -128,7 +128,6 @@ struct bench_study {
     int written;       /* objects, rank 0 */
     int drifting;      /* of those, with samples that drift */
     int arrival_ranks; /* of the pattern of a file that was replayed; 0: of none */
-    int64_t footprint; /* of the last replay, fitted; 0: none was */
     /* The calls that the replay stands for, and its median's share in theirs; 0: not measured. */
     struct ictus_arrival_traced traced;
     double replayed;
