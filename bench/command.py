@@ -74,6 +74,15 @@ def list_of(kind):
     return check
 
 
+def run(*command, env=None, cwd=None, limit=600, expect=(0,)):
+    """A program with its output; one that ends with another code ends the caller."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, cwd=cwd, timeout=limit,
+                          env={**os.environ, **(env or {})})
+    if done.returncode not in expect:
+        sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
+
+
 class Command(argparse.ArgumentParser):
     def __init__(self, text):
         super().__init__(prog=NAME, allow_abbrev=False)
