@@ -58,7 +58,7 @@ void blocks_called(const char *function);
 /* Blocks on one side of a collective. */
 struct block_side {
     void *bytes;
-    int count;         /* of each, if there are no counts */
+    int count;         /* of each block, if counts is NULL */
     const int *counts; /* by block, as all that follow */
     const int *displs;
     const MPI_Aint *places; /* in bytes */

@@ -185,7 +185,7 @@ static void pairs_are_counted(void)
     ictusi_check_fini(&stats);
 }
 
-/* Of too many nodes or processes there is no table of pairs. */
+/* If there are too many nodes or processes, no table of pairs is kept. */
 static void many_pairs_have_no_table(void)
 {
     struct layout_process many[CHECK_PAIRS_MAX + 1] = {{.node = 0}, {.node = 0}, {.node = 1}};

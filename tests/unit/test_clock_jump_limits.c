@@ -172,7 +172,7 @@ static void the_larger_one_comes_first(void)
     ictusi_delays_fini(&s.delays);
 }
 
-/* Who sees a jump otherwise by three tenths of its size is no witness of it. */
+/* A pair of clocks that shows a jump of another size, by three tenths of it, is not a witness. */
 static void witnesses_agree(void)
 {
     for (int sign = -1; sign <= 1; sign += 2) {

@@ -170,7 +170,7 @@ static void archives_are_read_like_others_do(void)
     ictusi_clock_maps_raise(map, 1, 7);
     CHECK(map_at(map, 4000) == 4000 + INT64_C(1700000000000000000) + 57);
     ictusi_presync_free(map, 1);
-    /* One record alone counts to the last digit; what stands behind it does not. */
+    /* One record alone counts to the last digit; what follows it does not. */
     struct clock_offset one[] = {{1000, INT64_C(1700000000000000001), 0}, {3000, 0, 0}};
     static const enum presync modes[] = {PRESYNC_ARCHIVE, PRESYNC_LINEAR, PRESYNC_OFFSET,
                                          PRESYNC_AUTO};

@@ -415,7 +415,7 @@ static void repetitions_are_summed_up(void)
     json_decref(row);
     sync_summary_free(summary);
     sync_summary_free(NULL);
-    /* Where there is no memory for one of the two, there is no summary. */
+    /* If memory for either of the two is refused, no summary is made. */
     CHECK(CHECK_SANITIZED || !sync_summary_create(1, SIZE_MAX / 1024));
 }
 

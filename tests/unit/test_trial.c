@@ -35,7 +35,7 @@ int __wrap_MPI_Alltoallw(const void *out, const int out_counts[], const int out_
 int __wrap_MPI_Gatherv(const void *from, int count, MPI_Datatype type, void *to, const int counts[],
                        const int displs[], MPI_Datatype to_type, int root, MPI_Comm comm);
 
-/* There is no gigabyte. */
+/* Memory of more than 64 MiB is refused. */
 void *__wrap_calloc(size_t n, size_t size)
 {
     return n * size > (size_t)1 << 26 ? NULL : __real_calloc(n, size);

@@ -14,7 +14,7 @@ static const char *const requests[] = {
                 "region MPI_Recv 28 4\nregion MPI_Ssend 28 4\nregion MPI_Cancel 28 4\ncomm 0 1\n",
     CALL(0, 1000, 1010, 0, EVENT(0, 1005, "isend 1 0 7 8 9")),
     CALL(0, 1020, 2000, 2, EVENT(0, 1990, "isenddone 9")),
-    CALL(0, 2100, 2200, 2, EVENT(0, 2150, "isenddone 9")), /* there is no such request any more */
+    CALL(0, 2100, 2200, 2, EVENT(0, 2150, "isenddone 9")), /* the request no longer exists */
     CALL(0, 3000, 3010, 0, EVENT(0, 3005, "isend 1 0 7 8 9")),
     CALL(0, 3020, 3100, 5, EVENT(0, 3050, "cancelled 9")),
     CALL(0, 4000, 4010, 0, EVENT(0, 4005, "isend 1 0 7 8 9")),
@@ -102,8 +102,8 @@ static void probes_are_told(void)
 }
 
 /*
- * Parts in collectives that are no arrivals: of a communicator between two groups, of one that is
- * not defined, and of a window. Two that were begun in one call are told apart by their order
+ * Parts in collectives that do not count as arrivals: those on an inter-communicator, on one that
+ * is not defined, and on a window. Two that were begun in one call are told apart by their order
  * there, in whichever order they complete.
  */
 static const char *const parts[] = {
@@ -150,7 +150,7 @@ static void parts_are_told(void)
     ictus_arrivals_list_free(&list);
 }
 
-/* Accesses to a window count from the first lock on: before it, they are no calls that may wait. */
+/* Accesses to a window count only after the first lock: those before it cannot have waited. */
 static const char *const accesses[] = {
     NODE_OF_TWO "region MPI_Put 29 4\nregion MPI_Win_lock 29 4\nregion MPI_Win_unlock 29 4\n"
                 "comm 0 1\nwindow 0\n",
