@@ -53,6 +53,9 @@ check_linker_flag(C LINKER:--require-defined=main ICTUS_LINKER_REQUIRES)
 # ictus_wrap_flags(RESULT NAME...): what makes calls of these functions calls of the test's own __wrap_NAME.
 function(ictus_wrap_flags result)
   set(flags "")
+  if(ICTUS_LINKER_REQUIRES) # a library of which all functions are replaced would be left out, and their names with it
+    set(flags -Wl,--no-as-needed)
+  endif()
   foreach(name IN LISTS ARGN)
     list(APPEND flags -Wl,--wrap=${name})
     if(ICTUS_LINKER_REQUIRES)
