@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef CHECK_ABORT
 #define CHECK_ABORT() exit(1)
@@ -75,6 +76,18 @@ static int check_failures;
     } while (0)
 
 enum { CHECK_PATH = 96 };
+
+/*
+ * Unit tests begin without standard input, as daemons may: the first file that is opened has
+ * descriptor 0 then, which is as good as any other. A test that closes it itself defines
+ * CHECK_OWN_INPUT.
+ */
+#if defined(CHECK_CLOSED_INPUT) && !defined(CHECK_OWN_INPUT)
+__attribute__((constructor)) static void check_close_input(void)
+{
+    (void)close(STDIN_FILENO);
+}
+#endif
 
 /* A name for mkdtemp() or mkstemp() where a test may write: in TMPDIR, whose owner clears what a
  * test that is ended leaves there. */

@@ -4,6 +4,7 @@
  * of the clock, which calls are recorded at either end, and that a program whose tracer cannot
  * begin runs without it.
  */
+#define CHECK_OWN_INPUT
 #include "lifecycle_scene.h"
 
 enum { ENTERED_AGO_NS = 5000, ENTERED_TICKS = 4242, FEW_NS = 100 * STEP_NS };

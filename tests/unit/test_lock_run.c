@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The daemon's loop: what is opened and closed in which order, when what is done, and what is said.
  */
+#define CHECK_OWN_INPUT
 #include "run_scene.h"
 
 #include <signal.h>

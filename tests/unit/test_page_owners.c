@@ -3,6 +3,7 @@
  * Whose pages are trusted, and how far: one's own and root's are mapped, and others' are refused.
  * Also queries that have no answer.
  */
+#define CHECK_OWN_INPUT
 #include "page/page.h"
 #include "page/timebase.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The result file: what is written is read back, whatever happened to the file in between. */
+#define CHECK_OWN_INPUT
 #include "../check.h"
 
 #include <ictus/result.h>

@@ -3,6 +3,7 @@
  * Source locations, as a stand-in for addr2line answers: each site gets its own answer, a failure
  * leaves sites unknown, and one that never answers is ended when time is up.
  */
+#define CHECK_OWN_INPUT
 #include "../check.h"
 
 #include "trace/symbols.h"

@@ -3,6 +3,7 @@
  * Statistics of arrivals against planted truth: from the files of four processes, with clocks that
  * are seconds apart, the planted offsets are found exactly and for the same calls.
  */
+#define CHECK_OWN_INPUT
 #include "../check.h"
 
 #include "tracer/functions.h"
