@@ -35,7 +35,10 @@ struct copy_job {
     bool restamp;      /* replace stamps within the encoded file if its format allows it */
 };
 
-/* Refuse an output that exists or that is the input. Errors: ICTUS_ERR_EXISTS, ICTUS_ERR_ARG. */
+/*
+ * Refuse an output that exists, that is the input, or that cannot be made. Errors:
+ * ICTUS_ERR_EXISTS, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM.
+ */
 int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *why);
 
 /*

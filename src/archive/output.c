@@ -82,6 +82,35 @@ bool ictusi_output_sibling(const char *anchor, const char *suffix)
     return there;
 }
 
+static int output_exists(const char *partial, struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_EXISTS,
+                         "%s exists: another run is writing it or left it behind; remove it if "
+                         "none is",
+                         partial);
+}
+
+/* Whether a directory that does not exist yet can be made: what would fail only after all work. */
+static int output_may_start(const char *out, struct ictus_why *why)
+{
+    struct stat status;
+    char *partial = ictusi_output_partial(out);
+    char *parent = partial ? path_directory(partial) : NULL;
+    int err = parent ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err && (stat(parent, &status) || !S_ISDIR(status.st_mode))) {
+        err = ictus_because(why, ICTUS_ERR_ARG, "cannot write %s: there is no directory %s", out,
+                            parent);
+    } else if (!err && access(parent, W_OK | X_OK)) {
+        err = ictus_because(why, ICTUS_ERR_ARG, "cannot write %s: %s: %s", out, parent,
+                            strerror(errno));
+    } else if (!err && lstat(partial, &status) == 0) {
+        err = output_exists(partial, why);
+    }
+    free(partial);
+    free(parent);
+    return err;
+}
+
 int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *why)
 {
     struct stat a;
@@ -89,18 +118,18 @@ int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *
     if (!out || !*out) {
         return ictus_because(why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     }
+    if (lstat(out, &b)) {
+        return output_may_start(out, why);
+    }
     char *dir = path_directory(in);
     const bool is_dir = stat(in, &a) == 0 && S_ISDIR(a.st_mode);
     const bool known = is_dir || (dir && stat(dir, &a) == 0);
     free(dir);
-    if (lstat(out, &b) == 0) {
-        if (known && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
-            return ictus_because(why, ICTUS_ERR_ARG, "%s: the output must not be the input", out);
-        }
-        return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%s exists already; name another output directory", out);
+    if (known && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%s: the output must not be the input", out);
     }
-    return ICTUS_OK;
+    return ictus_because(why, ICTUS_ERR_EXISTS, "%s exists already; name another output directory",
+                         out);
 }
 
 /* Of two runs that start at the same time, only one can make the directory. */
@@ -109,15 +138,9 @@ int ictusi_output_start(const char *partial, struct ictus_why *why)
     if (mkdir(partial, 0777) == 0) {
         return ICTUS_OK;
     }
-    if (errno == EEXIST) {
-        return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%s exists: another run is writing it or left it behind; remove it if "
-                             "none is",
-                             partial);
-    }
-    const bool wrong = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-    return ictus_because(why, wrong ? ICTUS_ERR_ARG : ICTUS_ERR_IO,
-                         "cannot make the directory %s: %s", partial, strerror(errno));
+    return errno == EEXIST ? output_exists(partial, why)
+                           : ictus_because(why, ICTUS_ERR_IO, "cannot make the directory %s: %s",
+                                           partial, strerror(errno));
 }
 
 static int output_copy_bytes(int from, int to)

@@ -12,6 +12,7 @@
 #include "archive/trace_open.h"
 #include "archive/verify.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <math.h>
 #include <otf2/otf2.h>
@@ -278,6 +279,21 @@ static void cut(const char *name, const struct clock_offset *offsets, const char
     remove_tree(path);
 }
 
+/* A directory in which nothing may be made; root may do so anywhere. */
+static const char *locked;
+
+int __wrap_access(const char *path, int mode);
+int __real_access(const char *path, int mode);
+
+int __wrap_access(const char *path, int mode)
+{
+    if (locked && (mode & W_OK) && strcmp(path, locked) == 0) {
+        errno = EACCES;
+        return -1;
+    }
+    return __real_access(path, mode);
+}
+
 static ssize_t most_written; /* most bytes written by one call; 0: as the kernel decides */
 
 /* Like the kernel's write(), which may write less than it was given, as on an almost full disk. */
@@ -356,6 +372,32 @@ static void companions_are_copied(void)
     CHECK(access(partial, F_OK) != 0);
 }
 
+/* A file is beside its anchor if it has the anchor's name, with another suffix. */
+static void siblings_are_seen(const char *path)
+{
+    char anchor[192], other[192];
+    (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
+    (void)snprintf(other, sizeof other, "%s/run.otf2", path);
+    CHECK(ictusi_output_sibling(anchor, ".def"));
+    CHECK(!ictusi_output_sibling(anchor, ".marker"));
+    CHECK(!ictusi_output_sibling(other, ".def"));
+}
+
+/* With all that is in it, and nothing that its links name. */
+static void outputs_are_removed(void)
+{
+    char partial[192], within[224], link[224], kept[192];
+    (void)snprintf(partial, sizeof partial, "%s/removed.incomplete", root);
+    (void)snprintf(within, sizeof within, "%s/traces", partial);
+    (void)snprintf(link, sizeof link, "%s/traces/kept", partial);
+    (void)snprintf(kept, sizeof kept, "%s/kept", root);
+    REQUIRE(mkdir(partial, 0777) == 0 && mkdir(within, 0777) == 0 && mkdir(kept, 0777) == 0);
+    REQUIRE(symlink(kept, link) == 0);
+    ictusi_output_remove(partial);
+    CHECK(access(partial, F_OK) != 0);
+    CHECK(access(kept, F_OK) == 0);
+}
+
 /* What an output is called while it is incomplete, whatever slashes end its name. */
 static void partial_is(const char *out, const char *wanted)
 {
@@ -415,12 +457,20 @@ static void anchors_are_files(const char *path)
     says(&why, "is not an OTF2 anchor file");
 }
 
-/* A copy never overwrites its own input, however either is named, and never replaces anything. */
+/*
+ * A copy never overwrites its own input, however either is named, and never replaces anything. What
+ * cannot be made is refused before any work, too.
+ */
 static void copies_need_a_place(const char *path)
 {
-    char anchor[192], other[192], gone[192], dangling[192];
+    char anchor[192], other[192], gone[192], dangling[192], within[192], fresh[192], left[192];
     (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
     (void)snprintf(other, sizeof other, "%s/extreme", root);
+    (void)snprintf(within, sizeof within, "%s/traces.otf2/fresh", path);
+    (void)snprintf(fresh, sizeof fresh, "%s/fresh//", root);
+    (void)snprintf(left, sizeof left, "%s/left.incomplete", root);
+    REQUIRE(mkdir(left, 0777) == 0);
+    (void)snprintf(left, sizeof left, "%s/left/", root);
     (void)snprintf(gone, sizeof gone, "%s/gone/traces.otf2", root);
     (void)snprintf(dangling, sizeof dangling, "%s/dangling", root);
     REQUIRE(symlink(gone, dangling) == 0);
@@ -439,12 +489,21 @@ static void copies_need_a_place(const char *path)
                  {"none.otf2", ".", ICTUS_ERR_ARG, "must not be the input"},
                  {path, NULL, ICTUS_ERR_ARG, "-o DIR"},
                  {path, "", ICTUS_ERR_ARG, "-o DIR"},
-                 {path, gone, ICTUS_OK, ""}};
+                 {path, gone, ICTUS_ERR_ARG, "/gone"},
+                 {path, within, ICTUS_ERR_ARG, "there is no directory"},
+                 {path, left, ICTUS_ERR_EXISTS, "left.incomplete exists: another run"},
+                 {path, "fresh", ICTUS_OK, ""},
+                 {path, fresh, ICTUS_OK, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ictus_why why = {""};
         CHECK(ictusi_output_copy_check(cases[i].in, cases[i].out, &why) == cases[i].err);
         says(&why, cases[i].reason);
     }
+    struct ictus_why why = {""};
+    locked = root;
+    CHECK(ictusi_output_copy_check(path, fresh, &why) == ICTUS_ERR_ARG);
+    says(&why, "Permission denied");
+    locked = NULL;
 }
 
 /* A directory stands for the only anchor in it, whatever its name; if there are two, for none. */
@@ -482,6 +541,8 @@ int main(void)
     anchors_are_found(path);
     anchors_are_files(path);
     copies_need_a_place(path);
+    siblings_are_seen(path);
+    outputs_are_removed();
     missing_events_are_noticed(path);
     cut("traces/7.evt", offsets, "location 7 is cut off");
     cut("traces/70000000001.def", offsets, "location 70000000001 is cut off");
