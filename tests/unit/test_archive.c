@@ -330,7 +330,7 @@ static int next_descriptor(void)
  */
 static void companions_are_copied(void)
 {
-    enum { BYTES = 150000 };
+    enum { BYTES = 2 * 65536 + 1 }; /* the last piece of which is a single byte */
     static const char *const names[] = {"MANIFEST.md",   "scorep.cfg", "traces.a.thumb",
                                         "traces.thumb",  "notes",      "other.a.thumb",
                                         "tracesa.thumb", "traces.txt", "x.scorep"};
@@ -354,17 +354,18 @@ static void companions_are_copied(void)
     struct stat st;
     const mode_t mask = umask(027);
     REQUIRE(ictusi_output_start(partial, &why) == ICTUS_OK);
-    (void)umask(mask);
     CHECK(stat(partial, &st) == 0 && (st.st_mode & 07777) == 0750);
     most_written = 999;
     const int free_before = next_descriptor();
     CHECK(ictusi_output_finish(anchor, partial, out, &why) == ICTUS_OK);
     most_written = 0;
+    (void)umask(mask);
     CHECK(next_descriptor() == free_before);
     for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "%s/copy/%s", root, names[i]);
         if (i < COPIED) {
             file_is(name, BYTES);
+            CHECK(stat(name, &st) == 0 && (st.st_mode & 07777) == (0666 & ~(mode_t)027));
         } else {
             CHECK(access(name, F_OK) != 0);
         }

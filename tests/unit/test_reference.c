@@ -215,6 +215,9 @@ static void test_sock_socket(void)
         CHECK(ictusi_reference_open(wrong[i], &reference, &why) != ICTUS_OK);
         CHECK(why.text[0] != '\0');
     }
+    /* a path that fills its room has none for its end */
+    (void)snprintf(spec, sizeof(spec), "sock:%0*d", (int)sizeof(address.sun_path), 0);
+    CHECK(ictusi_reference_open(spec, &reference, &why) == ICTUS_ERR_SPEC);
 }
 
 static void test_gpsd(void)
