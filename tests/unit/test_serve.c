@@ -130,6 +130,17 @@ static void test_lists(void)
     CHECK(!ictusi_access_may(&access, &address));
     REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&six, &address));
     CHECK(ictusi_access_may(&access, &address));
+    struct server_answer answer;
+    uint8_t bytes[PACKET_BYTES];
+    const struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 1};
+    ictusi_packet_encode(&request, bytes);
+    start();
+    server.access = access;
+    ask_bytes(bytes, sizeof(bytes), "10.9.1.1", noon, &answer);
+    CHECK(answer.length == 0);
+    ask_bytes(bytes, sizeof(bytes), "10.1.2.3", noon, &answer);
+    CHECK(answer.length == PACKET_BYTES);
+    CHECK(server.counts.requests == 2 && server.counts.denied == 1 && server.counts.answered == 1);
     static const char *const wrong[] = {"10.0.0.0/33",  "10.0.0/8", "x",
                                         "10.0.0.0/8,,", "::/129",   "10.0.0.0/-1"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
