@@ -7,6 +7,7 @@
 #include "../sim/job.h"
 
 #include "clock/source.h"
+#include "sync/mesh_counter.h"
 #include "sync/place.h"
 
 #include <ictus/clock.h>
@@ -296,8 +297,23 @@ static void nodes_have_clocks(void)
     }
 }
 
+/* A counter is common if each process reads that of this one, the first and the last, too. */
+static void counters_are_common(void)
+{
+    uint64_t names[][3] = {{7, 7, 7}, {8, 7, 7}, {7, 7, 8}, {0, 7, 7}, {0, 0, 0}};
+    for (int i = 0; i < 5; i++) {
+        struct mesh_counter counter = {.rank = 1, .names = names[i]};
+        CHECK(ictusi_mesh_counter_common(&counter, 3) == (i == 0));
+        CHECK(ictusi_mesh_counter_shared(&counter, 0) == (i == 0 || i == 2));
+        CHECK(ictusi_mesh_counter_shared(&counter, 2) == (i == 0 || i == 1 || i == 3));
+    }
+    const struct mesh_counter none = {.rank = 1, .names = NULL};
+    CHECK(!ictusi_mesh_counter_common(&none, 1) && !ictusi_mesh_counter_shared(&none, 0));
+}
+
 int main(void)
 {
+    counters_are_common();
     nodes_have_clocks();
     points_are_apart();
     windows_are_as_long_as_asked();
