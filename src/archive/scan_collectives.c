@@ -216,6 +216,17 @@ static OTF2_CallbackCode scan_on_nbc_request(OTF2_LocationRef location, OTF2_Tim
 }
 
 /*
+ * Whether nobody knows who waits for whom, since MPI libraries differ: in a nonblocking barrier
+ * between two groups, members wait for all of the other group (MPI 4.1, 6.3), but in Open MPI up to
+ * version 6 (nbc_barrier_inter_init()) most wait for the root of the other group and for their own.
+ */
+static bool collective_is_loose(const struct reading *r, uint8_t op, uint32_t comm)
+{
+    return op == COLLECTIVE_BARRIER && comm != LAYOUT_NONE &&
+           r->scan->trace->layout.comms[comm].inter;
+}
+
+/*
  * A member's place in the order of its communicator is that of the request, not of the completion:
  * nonblocking collectives are matched in the order in which they begin (MPI 4.1, 6.12).
  */
@@ -240,11 +251,12 @@ static OTF2_CallbackCode scan_on_nbc_complete(OTF2_LocationRef location, OTF2_Ti
     member->location = r->location;
     member->comm = index;
     member->root = root;
-    member->op = member->op == COLLECTIVE_ALLTOALLW ? COLLECTIVE_ALLTOALLW : op;
+    const bool loose = collective_is_loose(r, op, index);
+    member->op = loose || member->op == COLLECTIVE_ALLTOALLW ? COLLECTIVE_ALLTOALLW : op;
     member->class = POINT_COLLECTIVE;
     member->operands = collective_operands(r, attributes);
-    member->sent = sent;
-    member->received = received;
+    member->sent = sent + loose; /* all take part, whatever they moved */
+    member->received = received + loose;
     member->end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
     if (member->end == NODE_NONE || ictusi_scan_verdict(r, collective_tell(r, time, member))) {
         return OTF2_CALLBACK_INTERRUPT;

@@ -48,7 +48,7 @@ struct graph {
     uint64_t messages, collectives, thread_pairs; /* the numbers that were connected */
     uint64_t unmatched_sends, unmatched_receives, incomplete;
     uint64_t left_out; /* messages next to a stretch that was not recorded */
-    uint64_t unproven; /* Alltoallv and Alltoallw of which only totals are recorded */
+    uint64_t unproven; /* calls of which the archive does not show who waited for whom */
 };
 
 void ictusi_graph_fini(struct graph *graph);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plugins that fail. VERSION: as if built for another MPI library or another version of ictus. */
+/*
+ * Plugins that fail. VERSION: as if built for another MPI library or another version of ictus.
+ * FIRST: the name of an operation.
+ */
 #include <ictus/plugin.h>
 
 #include <stddef.h>
 
 #ifndef VERSION
 #define VERSION ICTUS_PLUGIN_VERSION
+#endif
+
+#ifndef FIRST
+#define FIRST "begins_badly"
 #endif
 
 static int succeed(MPI_Comm comm, uint64_t bytes, void **state)
@@ -36,7 +43,7 @@ static void forget(void *state)
 }
 
 static const struct ictus_plugin_operation operations[] = {
-    {"begins_badly", "fails in init", fail, run_fails, forget},
+    {FIRST, "fails in init", fail, run_fails, forget},
     {"runs_badly", "fails in run", succeed, run_fails, forget},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -171,23 +171,23 @@ static void given_hosts_are_found(void)
         "<?xml version='1.0'?>\n<platform version=\"4.1\">\n"
         "<host speed='1Gf'\n\tid='login'/>\n"
         "<cluster id=\"c\" prefix=\"n\" suffix=\".x\"\n"
-        " radical=\"0-2,5,7-8\" speed=\"1Gf\"/>\n"
+        " radical=\"0-2,5,7-10\" speed=\"1Gf\"/>\n"
         "<hostile id=\"none\"/><host id=\"open/><host id=\"last\"/>\n</platform>\n";
     static char copied[TEXT_BYTES];
-    struct simulate_cluster c = {.nodes = 8, .ppn = 1, .topology = given};
+    struct simulate_cluster c = {.nodes = 10, .ppn = 1, .topology = given};
     struct ictus_why why = {""};
     write_text(given, written);
     REQUIRE(simulate_platform_write(&c, platform, hosts, &why) == ICTUS_OK);
-    hosts_are("login\nn0.x\nn1.x\nn2.x\nn5.x\nn7.x\nn8.x\nlast\n");
+    hosts_are("login\nn0.x\nn1.x\nn2.x\nn5.x\nn7.x\nn8.x\nn9.x\nn10.x\nlast\n");
     (void)read_text(platform, copied);
     CHECK_STR(copied, written);
     c.nodes = 2;
     c.ppn = 2;
     REQUIRE(simulate_platform_write(&c, platform, hosts, &why) == ICTUS_OK);
     hosts_are("login\nlogin\nn0.x\nn0.x\n");
-    c.nodes = 9;
+    c.nodes = 11;
     CHECK(simulate_platform_write(&c, platform, hosts, &why) == ICTUS_ERR_SPEC);
-    CHECK(strstr(why.text, "has 8 hosts, but 9 nodes were asked for"));
+    CHECK(strstr(why.text, "has 10 hosts, but 11 nodes were asked for"));
     write_text(
         given,
         "<cluster prefix=\"h\" suffix=\"\" radical=\"9223372036854775805-9999999999999999999\"/>");
