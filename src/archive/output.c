@@ -138,9 +138,12 @@ int ictusi_output_start(const char *partial, struct ictus_why *why)
     if (mkdir(partial, 0777) == 0) {
         return ICTUS_OK;
     }
-    return errno == EEXIST ? output_exists(partial, why)
-                           : ictus_because(why, ICTUS_ERR_IO, "cannot make the directory %s: %s",
-                                           partial, strerror(errno));
+    if (errno == EEXIST) {
+        return output_exists(partial, why);
+    }
+    const bool wrong = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+    return ictus_because(why, wrong ? ICTUS_ERR_ARG : ICTUS_ERR_IO,
+                         "cannot make the directory %s: %s", partial, strerror(errno));
 }
 
 static int output_copy_bytes(int from, int to)
