@@ -3,7 +3,7 @@
  * ictus compare on values small enough to be reckoned by hand: by what it compares, which numbers
  * it takes, how far it widens an interval, and what it says.
  */
-#include "../check.h"
+#include "quoted.h"
 #include "results/compare.h"
 
 #include <ictus/bench.h>
@@ -14,19 +14,6 @@ static const double student_2 = 4.302652729696142;
 static const double student_3 = 3.182446305284263;
 
 static const struct compare_how exactly = {.resamples = 400, .seed = 5};
-
-/* JSON with ' for ". */
-static json_t *json_of(const char *text)
-{
-    char plain[4096];
-    (void)snprintf(plain, sizeof plain, "%s", text);
-    for (char *at = strchr(plain, '\''); at; at = strchr(at, '\'')) {
-        *at = '"';
-    }
-    json_t *value = json_loads(plain, 0, NULL);
-    REQUIRE(value);
-    return value;
-}
 
 static struct compared_list list;
 static struct compared *last;

@@ -37,6 +37,16 @@ static void even_layouts_are_even(void)
     CHECK(layout_of("vector:block=4,stride=3", 8) == ICTUS_ERR_SPEC);
 }
 
+/* How many elements lie where others of their number do. */
+static int64_t count_same(const int64_t *others)
+{
+    int64_t same = 0;
+    for (int64_t i = 0; i <= ELEMENTS; i++) {
+        same += place(i) == others[i];
+    }
+    return same;
+}
+
 /* Runs of 1 to 15 elements with gaps of 0 to 16, on average 8 and 8, alike for the same seed. */
 static void drawn_layouts_have_runs(void)
 {
@@ -64,17 +74,9 @@ static void drawn_layouts_have_runs(void)
     }
     CHECK(kinds > 20); /* of 30 */
     REQUIRE(layout_of("indexed:block=8,stride=16,seed=3", ELEMENTS) == ICTUS_OK);
-    int64_t same = 0;
-    for (int64_t i = 0; i <= ELEMENTS; i++) {
-        same += place(i) == first[i];
-    }
-    CHECK(same == ELEMENTS + 1);
+    CHECK(count_same(first) == ELEMENTS + 1);
     REQUIRE(layout_of("indexed:block=8,stride=16,seed=4", ELEMENTS) == ICTUS_OK);
-    same = 0;
-    for (int64_t i = 0; i <= ELEMENTS; i++) {
-        same += place(i) == first[i];
-    }
-    CHECK(same < ELEMENTS / 2);
+    CHECK(count_same(first) < ELEMENTS / 2);
 }
 
 int main(void)

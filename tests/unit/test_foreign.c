@@ -5,7 +5,7 @@
  */
 #include "results/foreign.h"
 
-#include "../check.h"
+#include "quoted.h"
 #include "results/foreign_name.h"
 
 #include <unistd.h>
@@ -39,13 +39,9 @@ static char *text_of(const json_t *object)
 static void table_is(const char *text, const char *wanted)
 {
     json_t *objects = NULL;
-    char plain[2048];
-    (void)snprintf(plain, sizeof plain, "[%s]", wanted);
-    for (char *at = strchr(plain, '\''); at; at = strchr(at, '\'')) {
-        *at = '"';
-    }
-    json_t *array = json_loads(plain, 0, NULL);
-    REQUIRE(array);
+    char list[2048];
+    (void)snprintf(list, sizeof list, "[%s]", wanted);
+    json_t *array = json_of(list);
     CHECK(read_text(text, &objects) == ICTUS_OK);
     char *read = text_of(objects);
     char *right = text_of(array);

@@ -6,85 +6,55 @@
 #include "results/report.h"
 
 #include "captured.h"
+#include "quoted.h"
 #include "results/report_cells.h"
 
 #include <sys/stat.h>
 
-/* JSON with ' for ". */
-static json_t *json_of(const char *text)
-{
-    char plain[2048];
-    (void)snprintf(plain, sizeof plain, "%s", text);
-    for (char *at = strchr(plain, '\''); at; at = strchr(at, '\'')) {
-        *at = '"';
-    }
-    json_t *value = json_loads(plain, JSON_DECODE_ANY, NULL);
-    REQUIRE(value);
-    return value;
-}
-
-static void cell_is(enum look look, const char *value, const char *wanted)
+static void cell_is(enum look look, const char *value, bool utf8, const char *wanted)
 {
     char cell[CELL];
-    json_t *number = value ? json_of(value) : NULL;
-    cell_format(look, number, true, cell);
+    json_t *parsed = value ? json_of(value) : NULL;
+    cell_format(look, parsed, utf8, cell);
     CHECK_STR(cell, wanted);
-    json_decref(number);
+    json_decref(parsed);
 }
 
 static void test_values(void)
 {
-    cell_is(SECONDS, "2.5e-10", "0.25 ns");
-    cell_is(SECONDS, "1.5e-6", "1.5 us");
-    cell_is(SECONDS, "9.994e-7", "999.4 ns");
-    cell_is(SECONDS, "9.9996e-7", "1 us"); /* not 1000 ns */
-    cell_is(SECONDS, "-0.0125", "-12.5 ms");
-    cell_is(SECONDS, "7200", "7200 s");
-    cell_is(NS, "1250", "1.25 us");
-    cell_is(BYTES, "1000", "1000 B");
-    cell_is(BYTES, "1536", "1.5 KiB");
-    cell_is(BYTES, "3145728", "3 MiB");
-    cell_is(BYTES, "2147483648", "2 GiB");
-    cell_is(SHARE, "0.125", "12.5 %");
-    cell_is(NUMBER, "3.14159265", "3.1416");
-    cell_is(COUNT, "12345678", "12345678");
-    cell_is(TEXT, "'ring'", "ring");
-    cell_is(SECONDS, "'unknown'", "unknown");
-    cell_is(TEXT, "true", "yes");
-    cell_is(TEXT, "false", "no");
-    cell_is(SECONDS, "null", "-");
-    cell_is(SECONDS, NULL, "-");
+    cell_is(SECONDS, "2.5e-10", true, "0.25 ns");
+    cell_is(SECONDS, "1.5e-6", true, "1.5 us");
+    cell_is(SECONDS, "9.994e-7", true, "999.4 ns");
+    cell_is(SECONDS, "9.9996e-7", true, "1 us"); /* not 1000 ns */
+    cell_is(SECONDS, "-0.0125", true, "-12.5 ms");
+    cell_is(SECONDS, "7200", true, "7200 s");
+    cell_is(NS, "1250", true, "1.25 us");
+    cell_is(BYTES, "1000", true, "1000 B");
+    cell_is(BYTES, "1536", true, "1.5 KiB");
+    cell_is(BYTES, "3145728", true, "3 MiB");
+    cell_is(BYTES, "2147483648", true, "2 GiB");
+    cell_is(SHARE, "0.125", true, "12.5 %");
+    cell_is(NUMBER, "3.14159265", true, "3.1416");
+    cell_is(COUNT, "12345678", true, "12345678");
+    cell_is(TEXT, "'ring'", true, "ring");
+    cell_is(SECONDS, "'unknown'", true, "unknown");
+    cell_is(TEXT, "true", true, "yes");
+    cell_is(TEXT, "false", true, "no");
+    cell_is(SECONDS, "null", true, "-");
+    cell_is(SECONDS, NULL, true, "-");
 }
 
 /* Sixteen steps from the least to the 95 % quantile; the tallest is full, and one sample shows. */
 static void test_sparks(void)
 {
-    char cell[CELL];
-    json_t *samples = json_array();
-    for (int i = 0; i < 16; i++) {
-        for (int j = 0; j < (i == 3 ? 7 : 1); j++) {
-            (void)json_array_append_new(samples, json_real(1.0 + i));
-        }
-    }
-    (void)json_array_append_new(samples,
-                                json_real(1000.0)); /* in the last step, as are 15 and 16 */
-    cell_format(SPARKLINE, samples, true, cell);
-    CHECK_STR(cell, "▂▂▂█▂▂▂▂▂▂▂▂▂▂ ▄");
-    cell_format(SPARKLINE, samples, false, cell);
-    CHECK_STR(cell, ":::@:::::::::: =");
-    json_decref(samples);
-    samples = json_of("[5, 5, 5]");
-    cell_format(SPARKLINE, samples, false, cell);
-    CHECK_STR(cell, "@               ");
-    json_decref(samples);
-    samples = json_of("[5]");
-    cell_format(SPARKLINE, samples, true, cell);
-    CHECK_STR(cell, "█               ");
-    json_decref(samples);
-    samples = json_of("[]");
-    cell_format(SPARKLINE, samples, false, cell);
-    CHECK_STR(cell, "");
-    json_decref(samples);
+    /* the last three, one of them far beyond the quantile, fall into the last step */
+    static const char samples[] =
+        "[1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1000]";
+    cell_is(SPARKLINE, samples, true, "▂▂▂█▂▂▂▂▂▂▂▂▂▂ ▄");
+    cell_is(SPARKLINE, samples, false, ":::@:::::::::: =");
+    cell_is(SPARKLINE, "[5, 5, 5]", false, "@               ");
+    cell_is(SPARKLINE, "[5]", true, "█               ");
+    cell_is(SPARKLINE, "[]", false, "");
 }
 
 static struct captured out;

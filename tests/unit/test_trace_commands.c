@@ -9,6 +9,7 @@
 #include "traces/trace_text.h"
 
 #include "captured.h"
+#include "quoted.h"
 
 #include <ictus/arrivals.h>
 #include <ictus/tallies.h>
@@ -151,18 +152,12 @@ int __wrap_ictus_waits(const char *in, json_t **report, struct ictus_why *why);
 
 int __wrap_ictus_check(const char *in, json_t **report, struct ictus_why *why)
 {
-    char plain[1024];
     CHECK_STR(in, "word");
     CHECK(world.begun == 1 && world.ended == 0);
     if (world.check) {
         return ictus_because(why, world.check, "not read");
     }
-    (void)snprintf(plain, sizeof plain, "%s", world.report);
-    for (char *at = strchr(plain, '\''); at; at = strchr(at, '\'')) {
-        *at = '"';
-    }
-    *report = json_loads(plain, 0, NULL);
-    REQUIRE(*report);
+    *report = json_of(world.report);
     return ICTUS_OK;
 }
 
